@@ -1,0 +1,21 @@
+//! What each coding agent's traces mean.
+//!
+//! An agent is data first: a TOML [`Manifest`] says how its process is recognised and how long each of its
+//! facts may be believed. The [`Registry`] holds the built-in manifests and those of the user;
+//! [`identify`] finds the agent in a pane by the process tree below it.
+//!
+//! This crate is pure. It reads no clock, no file, no environment and no process table: a caller brings the
+//! bytes, and the same bytes always give the same answer. It knows nothing of tmux either; titles, working
+//! directories and screen text never decide *which* agent runs in a pane.
+
+mod command_line;
+mod discover;
+mod manifest;
+mod matching;
+mod registry;
+mod ttl;
+
+pub use discover::{Found, Process, explain, identify};
+pub use manifest::{CONTRACT, Manifest, ManifestError, ProcessRules};
+pub use registry::{Entry, ManifestProblem, Origin, Registry};
+pub use ttl::{Fact, Source};
