@@ -1,0 +1,367 @@
+//! Panes and clients as rows that hostile names cannot forge.
+//!
+//! Directory names may hold line ends, and so may what users put in names on some versions. Every record begins with
+//! a random word made for this one listing, numbers and ids come first, and each text that somebody chose is set off
+//! by the same word: whatever the text says, it can neither end its field nor begin a record.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::client::{Client, ClientError};
+use crate::command::Command;
+use crate::id::{PaneId, SessionId, WindowId, decimal};
+use crate::nonce::nonce;
+use crate::server::{ServerIdentity, Version};
+
+/// How much to ask of each pane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// Without the current command and directory, which are two thirds of the cost of a listing.
+    Light,
+    /// Everything.
+    Full,
+}
+
+/// One pane in one session.
+///
+/// A window that is linked to several sessions gives one row per session: rows are unique by session and pane, and a
+/// caller that counts panes must do so by [`PaneRow::pane_id`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PaneRow {
+    /// `session_id`.
+    pub session_id: SessionId,
+    /// `window_id`.
+    pub window_id: WindowId,
+    /// `pane_id`.
+    pub pane_id: PaneId,
+    /// `window_index`: position of the window in this session.
+    pub window_index: u32,
+    /// `pane_index`: position of the pane in its window.
+    pub pane_index: u32,
+    /// `pane_pid`: the first process of the pane; zero for a pane without one.
+    pub pane_pid: u32,
+    /// `pane_dead`: the process ended and the pane remains.
+    pub pane_dead: bool,
+    /// `pane_dead_status`: its exit status, if it is dead and exited by itself.
+    pub pane_dead_status: Option<u32>,
+    /// `pane_active`: the active pane of its window.
+    pub pane_active: bool,
+    /// `window_active`: the current window of this session.
+    pub window_active: bool,
+    /// `window_bell_flag`: rang and was not looked at yet.
+    pub window_bell: bool,
+    /// `session_attached`: how many clients show this session.
+    pub session_attached: u32,
+    /// `session_activity`: when a user last typed in this session, in seconds since the epoch.
+    pub session_activity: i64,
+    /// `window_activity`: when the window last had output, in seconds since the epoch.
+    pub window_activity: i64,
+    /// `pane_pipe`: the output is piped, by us or anybody.
+    pub pane_pipe: bool,
+    /// `pane_in_mode`: copy mode or another mode covers the pane.
+    pub pane_in_mode: bool,
+    /// `alternate_on`: the application uses the alternate screen.
+    pub alternate_on: bool,
+    /// `pane_width`, in cells.
+    pub width: u32,
+    /// `pane_height`, in cells.
+    pub height: u32,
+    /// `pane_tty`.
+    pub pane_tty: PathBuf,
+    /// `session_name`.
+    pub session_name: String,
+    /// `window_name`.
+    pub window_name: String,
+    /// `pane_title`.
+    pub title: String,
+    /// `pane_current_command`, with [`Detail::Full`].
+    pub command: Option<String>,
+    /// `pane_current_path`, with [`Detail::Full`]. Some versions write control characters in it as escapes.
+    pub cwd: Option<PathBuf>,
+}
+
+/// One attached client.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientRow {
+    /// `client_pid`.
+    pub pid: u32,
+    /// `client_control_mode`: a program, not a terminal.
+    pub control_mode: bool,
+    /// `client_activity`: when it was last used, in seconds since the epoch.
+    pub activity: i64,
+    /// `session_id` of the session it shows.
+    pub session_id: SessionId,
+    /// `window_id` of the window it shows.
+    pub window_id: WindowId,
+    /// `pane_id` of the active pane it shows.
+    pub pane_id: PaneId,
+    /// `client_width`, in cells.
+    pub width: u32,
+    /// `client_height`, in cells.
+    pub height: u32,
+    /// `client_name`.
+    pub name: String,
+    /// `client_tty`; empty for control clients on pipes.
+    pub tty: PathBuf,
+    /// `client_termname`.
+    pub term: String,
+    /// `client_flags`, comma-separated.
+    pub flags: String,
+}
+
+/// Lists the panes of all sessions, hidden ones included.
+pub async fn panes(
+    client: &Client,
+    detail: Detail,
+    deadline: Duration,
+) -> Result<Vec<PaneRow>, ClientError> {
+    let texts: &[&str] = match detail {
+        Detail::Light => &PANE_TEXTS[..PANE_TEXTS.len() - 2],
+        Detail::Full => PANE_TEXTS,
+    };
+    let command = |format| Command::new("list-panes").flag("-a").opt("-F", format);
+    records(client, command, PANE_NUMBERS, texts, deadline)
+        .await?
+        .iter()
+        .map(|record| pane_row(record).ok_or_else(unreadable))
+        .collect()
+}
+
+/// Lists the attached clients, our own included.
+pub async fn clients(client: &Client, deadline: Duration) -> Result<Vec<ClientRow>, ClientError> {
+    let command = |format| Command::new("list-clients").opt("-F", format);
+    let records = records(client, command, CLIENT_NUMBERS, CLIENT_TEXTS, deadline).await?;
+    // A client that is just being attached shows no session yet: it is not a row.
+    Ok(records.iter().filter_map(client_row).collect())
+}
+
+/// Asks which server this is.
+pub async fn identity(
+    client: &Client,
+    deadline: Duration,
+) -> Result<(ServerIdentity, Version), ClientError> {
+    let command = |format| Command::new("display-message").flag("-p").arg(format);
+    let records = records(
+        client,
+        command,
+        &["pid", "start_time"],
+        &["socket_path", "version"],
+        deadline,
+    )
+    .await?;
+    let identify = |record: &Record| {
+        let mut numbers = record.numbers();
+        let (pid, start_time) = (numbers.number()?, numbers.number()?);
+        let mut texts = record.texts.iter();
+        let socket = path(texts.next()?);
+        Some((
+            ServerIdentity {
+                socket,
+                pid,
+                start_time,
+            },
+            Version::parse(&lossy(texts.next()?)),
+        ))
+    };
+    records.first().and_then(identify).ok_or_else(unreadable)
+}
+
+const PANE_NUMBERS: &[&str] = &[
+    "session_id",
+    "window_id",
+    "pane_id",
+    "window_index",
+    "pane_index",
+    "pane_pid",
+    "pane_dead",
+    "pane_dead_status",
+    "pane_active",
+    "window_active",
+    "window_bell_flag",
+    "session_attached",
+    "session_activity",
+    "window_activity",
+    "pane_pipe",
+    "pane_in_mode",
+    "alternate_on",
+    "pane_width",
+    "pane_height",
+];
+
+/// The last two are the expensive ones.
+const PANE_TEXTS: &[&str] = &[
+    "pane_tty",
+    "session_name",
+    "window_name",
+    "pane_title",
+    "pane_current_command",
+    "pane_current_path",
+];
+
+fn pane_row(record: &Record) -> Option<PaneRow> {
+    let mut numbers = record.numbers();
+    let mut texts = record.texts.iter();
+    Some(PaneRow {
+        session_id: SessionId::parse(numbers.next()?)?,
+        window_id: WindowId::parse(numbers.next()?)?,
+        pane_id: PaneId::parse(numbers.next()?)?,
+        window_index: numbers.number()?,
+        pane_index: numbers.number()?,
+        pane_pid: numbers.number()?,
+        pane_dead: numbers.flag()?,
+        pane_dead_status: decimal(numbers.next()?),
+        pane_active: numbers.flag()?,
+        window_active: numbers.flag()?,
+        window_bell: numbers.flag()?,
+        session_attached: numbers.number()?,
+        session_activity: numbers.number()?,
+        window_activity: numbers.number()?,
+        pane_pipe: numbers.flag()?,
+        pane_in_mode: numbers.flag()?,
+        alternate_on: numbers.flag()?,
+        width: numbers.number()?,
+        height: numbers.number()?,
+        pane_tty: path(texts.next()?),
+        session_name: lossy(texts.next()?),
+        window_name: lossy(texts.next()?),
+        title: lossy(texts.next()?),
+        command: texts.next().map(lossy),
+        cwd: texts.next().map(path),
+    })
+}
+
+const CLIENT_NUMBERS: &[&str] = &[
+    "client_pid",
+    "client_control_mode",
+    "client_activity",
+    "session_id",
+    "window_id",
+    "pane_id",
+    "client_width",
+    "client_height",
+];
+
+const CLIENT_TEXTS: &[&str] = &[
+    "client_name",
+    "client_tty",
+    "client_termname",
+    "client_flags",
+];
+
+fn client_row(record: &Record) -> Option<ClientRow> {
+    let mut numbers = record.numbers();
+    let mut texts = record.texts.iter();
+    Some(ClientRow {
+        pid: numbers.number()?,
+        control_mode: numbers.flag()?,
+        activity: numbers.number()?,
+        session_id: SessionId::parse(numbers.next()?)?,
+        window_id: WindowId::parse(numbers.next()?)?,
+        pane_id: PaneId::parse(numbers.next()?)?,
+        width: numbers.number()?,
+        height: numbers.number()?,
+        name: lossy(texts.next()?),
+        tty: path(texts.next()?),
+        term: lossy(texts.next()?),
+        flags: lossy(texts.next()?),
+    })
+}
+
+/// A record taken apart, its fields still bytes.
+#[derive(Debug)]
+struct Record {
+    numbers: Vec<u8>,
+    texts: Vec<Vec<u8>>,
+}
+
+impl Record {
+    fn numbers(&self) -> Numbers<'_> {
+        Numbers(&self.numbers)
+    }
+}
+
+struct Numbers<'a>(&'a [u8]);
+
+impl<'a> Numbers<'a> {
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let end = memchr::memchr(b',', self.0)?;
+        let field = &self.0[..end];
+        self.0 = &self.0[end + 1..];
+        Some(field)
+    }
+
+    /// Reads a number; a format without a value, as `pane_pid` of an empty pane, counts as zero.
+    fn number<T: std::str::FromStr + Default>(&mut self) -> Option<T> {
+        match self.next()? {
+            b"" => Some(T::default()),
+            digits => decimal(digits),
+        }
+    }
+
+    fn flag(&mut self) -> Option<bool> {
+        self.number::<u32>().map(|number| number != 0)
+    }
+}
+
+async fn records(
+    client: &Client,
+    command: impl FnOnce(String) -> Command,
+    numbers: &[&str],
+    texts: &[&str],
+    deadline: Duration,
+) -> Result<Vec<Record>, ClientError> {
+    let nonce = nonce().map_err(|error| ClientError::Closed {
+        reason: error.to_string(),
+    })?;
+    let format = record_format(&nonce, numbers, texts);
+    let reply = client.run(&command(format), deadline).await?;
+    split_records(&reply.text(), nonce.as_bytes(), texts.len()).ok_or_else(unreadable)
+}
+
+/// `NONCE!NUMBER,NUMBER,…NONCE/TEXTNONCE/TEXT…NONCE.`
+fn record_format(nonce: &str, numbers: &[&str], texts: &[&str]) -> String {
+    let numbers: String = numbers.iter().map(|name| format!("#{{{name}}},")).collect();
+    let texts: String = texts
+        .iter()
+        .map(|name| format!("{nonce}/#{{{name}}}"))
+        .collect();
+    format!("{nonce}!{numbers}{texts}{nonce}.")
+}
+
+fn split_records(text: &[u8], nonce: &[u8], texts: usize) -> Option<Vec<Record>> {
+    let mut records: Vec<Record> = Vec::new();
+    let mut pieces = memchr::memmem::find_iter(text, nonce)
+        .map(|at| at + nonce.len())
+        .peekable();
+    while let Some(start) = pieces.next() {
+        let end = pieces.peek().map_or(text.len(), |next| next - nonce.len());
+        let (mark, field) = text[start..end].split_first()?;
+        match mark {
+            b'!' => records.push(Record {
+                numbers: field.to_vec(),
+                texts: Vec::with_capacity(texts),
+            }),
+            b'/' => records.last_mut()?.texts.push(field.to_vec()),
+            b'.' => {}
+            _ => return None,
+        }
+    }
+    records
+        .iter()
+        .all(|record| record.texts.len() == texts)
+        .then_some(records)
+}
+
+fn lossy(text: impl AsRef<[u8]>) -> String {
+    String::from_utf8_lossy(text.as_ref()).into_owned()
+}
+
+fn path(text: &Vec<u8>) -> PathBuf {
+    OsString::from_vec(text.clone()).into()
+}
+
+fn unreadable() -> ClientError {
+    ClientError::Refused("tmux listed a record of an unknown shape".into())
+}
