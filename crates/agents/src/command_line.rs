@@ -5,6 +5,12 @@
 //! misses an agent or takes an argument (`grep codex`, `docker exec claude bash`) for a program. So only
 //! wrappers in the table are looked through; every other first word is itself the program.
 
+mod shell;
+mod wrapper;
+
+use shell::open_shell;
+use wrapper::WRAPPERS;
+
 /// The program at the heart of a command line, and its arguments.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Launch {
@@ -42,7 +48,7 @@ pub(crate) fn resolve(comm: &str, argv: &[String]) -> Option<Launch> {
     }
     for _ in 0..MAX_LAYERS {
         let name = wrapper_name(words.first()?).to_owned();
-        let opened = if SHELLS.contains(&name.as_str()) {
+        let opened = if shell::is_shell(&name) {
             open_shell(&words)?
         } else {
             let mut rows = WRAPPERS
@@ -79,318 +85,14 @@ pub(crate) fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// Wrappers nest a few deep in practice; the bound keeps a hostile command line from costing time.
-const MAX_LAYERS: usize = 8;
-
-const SHELLS: &[&str] = &["ash", "bash", "dash", "fish", "ksh", "sh", "zsh"];
-
-/// One way to start a program through another.
-struct Wrapper {
-    names: &'static [&'static str],
-    /// The words that must come first, such as `compose exec`.
-    subcommand: &'static [&'static str],
-    /// Options whose value is the next word.
-    value_options: &'static [&'static str],
-    /// Words between the options and the program: a container, an image, a duration.
-    operands: usize,
-    runs: Runs,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Runs {
-    Command,
-    /// A command that `NAME=value` words may precede.
-    CommandAfterAssignments,
-    Script,
-    /// A script, or a module after `-m`.
-    ScriptOrModule,
-    Package,
-}
-
 /// What was found behind one wrapper.
 enum Opened {
     Command(Vec<String>),
     Program(Program, Vec<String>),
 }
 
-const fn wrapper(
-    names: &'static [&'static str],
-    subcommand: &'static [&'static str],
-    value_options: &'static [&'static str],
-    operands: usize,
-    runs: Runs,
-) -> Wrapper {
-    Wrapper {
-        names,
-        subcommand,
-        value_options,
-        operands,
-        runs,
-    }
-}
-
-const NODE_OPTIONS: &[&str] = &[
-    "-r",
-    "--require",
-    "--import",
-    "--loader",
-    "--experimental-loader",
-    "-C",
-    "--conditions",
-    "--env-file",
-];
-const NPX_OPTIONS: &[&str] = &[
-    "-p",
-    "--package",
-    "-w",
-    "--workspace",
-    "--prefix",
-    "--registry",
-    "--cache",
-];
-const UV_OPTIONS: &[&str] = &[
-    "--from",
-    "--with",
-    "--with-requirements",
-    "-p",
-    "--python",
-    "--index",
-    "--directory",
-    "--project",
-    "--extra",
-    "--group",
-];
-const CONTAINER_OPTIONS: &[&str] = &[
-    "-e",
-    "--env",
-    "--env-file",
-    "-u",
-    "--user",
-    "-w",
-    "--workdir",
-    "--detach-keys",
-    "-H",
-    "--host",
-    "-c",
-    "--context",
-    "-v",
-    "--volume",
-    "--mount",
-    "-p",
-    "--publish",
-    "--name",
-    "--network",
-    "--entrypoint",
-    "--platform",
-    "-h",
-    "--hostname",
-    "-m",
-    "--memory",
-    "--cpus",
-    "--add-host",
-    "-l",
-    "--label",
-    "-f",
-    "--file",
-    "--project-name",
-    "--index",
-];
-const KUBECTL_OPTIONS: &[&str] = &[
-    "-n",
-    "--namespace",
-    "-c",
-    "--container",
-    "--context",
-    "--cluster",
-    "--kubeconfig",
-    "-f",
-    "--filename",
-    "--user",
-];
-
-/// Tried in order; of several rows with one name, the first whose subcommand is there counts.
-#[rustfmt::skip]
-const WRAPPERS: &[Wrapper] = &[
-    wrapper(&["env"], &[], &["-u", "--unset", "-C", "--chdir"], 0, Runs::CommandAfterAssignments),
-    wrapper(&["sudo"], &[], &["-u", "--user", "-g", "--group", "-h", "--host", "-p", "--prompt", "-C", "-D", "--chdir", "-r", "-t", "-T", "-R", "-U"], 0, Runs::CommandAfterAssignments),
-    wrapper(&["doas"], &[], &["-u", "-C"], 0, Runs::Command),
-    wrapper(&["nice"], &[], &["-n", "--adjustment"], 0, Runs::Command),
-    wrapper(&["ionice"], &[], &["-c", "--class", "-n", "--classdata"], 0, Runs::Command),
-    wrapper(&["nohup", "setsid", "time", "unbuffer"], &[], &[], 0, Runs::Command),
-    wrapper(&["stdbuf"], &[], &["-i", "--input", "-o", "--output", "-e", "--error"], 0, Runs::Command),
-    wrapper(&["caffeinate"], &[], &["-t", "-w"], 0, Runs::Command),
-    wrapper(&["timeout", "gtimeout"], &[], &["-k", "--kill-after", "-s", "--signal"], 1, Runs::Command),
-
-    wrapper(&["docker", "podman", "nerdctl"], &["exec"], CONTAINER_OPTIONS, 1, Runs::Command),
-    wrapper(&["docker", "podman", "nerdctl"], &["container", "exec"], CONTAINER_OPTIONS, 1, Runs::Command),
-    wrapper(&["docker", "podman", "nerdctl"], &["compose", "exec"], CONTAINER_OPTIONS, 1, Runs::Command),
-    wrapper(&["docker", "podman", "nerdctl"], &["run"], CONTAINER_OPTIONS, 1, Runs::Command),
-    wrapper(&["docker", "podman", "nerdctl"], &["compose", "run"], CONTAINER_OPTIONS, 1, Runs::Command),
-    wrapper(&["docker-compose"], &["exec"], CONTAINER_OPTIONS, 1, Runs::Command),
-    wrapper(&["kubectl", "oc"], &["exec"], KUBECTL_OPTIONS, 1, Runs::Command),
-
-    wrapper(&["npx", "bunx", "pnpx"], &[], NPX_OPTIONS, 0, Runs::Package),
-    wrapper(&["npm"], &["exec"], NPX_OPTIONS, 0, Runs::Package),
-    wrapper(&["npm"], &["x"], NPX_OPTIONS, 0, Runs::Package),
-    wrapper(&["pnpm", "yarn"], &["dlx"], NPX_OPTIONS, 0, Runs::Package),
-    wrapper(&["pnpm", "yarn"], &["exec"], NPX_OPTIONS, 0, Runs::Package),
-    wrapper(&["uvx"], &[], UV_OPTIONS, 0, Runs::Package),
-    wrapper(&["uv"], &["tool", "run"], UV_OPTIONS, 0, Runs::Package),
-    wrapper(&["uv"], &["run"], UV_OPTIONS, 0, Runs::Command),
-    wrapper(&["pipx"], &["run"], &["--spec", "--python", "--pip-args"], 0, Runs::Package),
-
-    wrapper(&["node", "nodejs"], &[], NODE_OPTIONS, 0, Runs::Script),
-    wrapper(&["bun"], &["x"], NPX_OPTIONS, 0, Runs::Package),
-    wrapper(&["bun"], &["run"], NODE_OPTIONS, 0, Runs::Script),
-    wrapper(&["bun"], &[], NODE_OPTIONS, 0, Runs::Script),
-    wrapper(&["deno"], &["run"], &["-c", "--config", "--import-map", "--lock", "-L", "--log-level"], 0, Runs::Script),
-    wrapper(&["python"], &[], &["-W", "-X", "--check-hash-based-pycs"], 0, Runs::ScriptOrModule),
-];
-
-impl Wrapper {
-    fn is_named(&self, name: &str) -> bool {
-        self.names.contains(&name)
-    }
-
-    /// What this wrapper runs, or nothing if the words are not of its form.
-    fn open(&self, words: &[String]) -> Option<Opened> {
-        let mut at = 1;
-        for subcommand in self.subcommand {
-            at = self.skip_options(words, at)?;
-            if words.get(at)? != subcommand {
-                return None;
-            }
-            at += 1;
-        }
-        at = self.skip_options(words, at)?;
-        if self.runs == Runs::ScriptOrModule && words.get(at)? == "-m" {
-            return Some(Opened::Program(
-                Program::Module(words.get(at + 1)?.clone()),
-                rest(words, at + 2),
-            ));
-        }
-        if self.operands > 0 {
-            at = self.skip_options(words, at + self.operands)?;
-        }
-        if self.runs == Runs::CommandAfterAssignments {
-            at += words
-                .get(at..)?
-                .iter()
-                .take_while(|word| is_assignment(word))
-                .count();
-        }
-        let program = words.get(at)?;
-        match self.runs {
-            Runs::Command | Runs::CommandAfterAssignments => Some(Opened::Command(rest(words, at))),
-            Runs::Package => Some(Opened::Program(package(program), rest(words, at + 1))),
-            Runs::Script | Runs::ScriptOrModule => {
-                let script = match program.strip_prefix("npm:") {
-                    Some(spec) => package(spec),
-                    None => Program::Script(program.clone()),
-                };
-                Some(Opened::Program(script, rest(words, at + 1)))
-            }
-        }
-    }
-
-    /// The index of the first word at or after `at` that is neither an option nor an option's value, or
-    /// nothing if an option says that there is no program but inline code.
-    fn skip_options(&self, words: &[String], mut at: usize) -> Option<usize> {
-        while let Some(word) = words.get(at) {
-            if word == "--" {
-                return Some(at + 1);
-            }
-            if !word.starts_with('-') || word == "-" {
-                return Some(at);
-            }
-            if self.takes_inline_code(word) {
-                return None;
-            }
-            if self.runs == Runs::ScriptOrModule && word == "-m" {
-                return Some(at);
-            }
-            at += if self.takes_next_word(word) { 2 } else { 1 };
-        }
-        Some(at)
-    }
-
-    fn takes_inline_code(&self, option: &str) -> bool {
-        match self.runs {
-            Runs::Script => matches!(option, "-e" | "--eval" | "-p" | "--print" | "-pe"),
-            Runs::ScriptOrModule => option == "-c",
-            Runs::Package => matches!(option, "-c" | "--call"),
-            Runs::Command | Runs::CommandAfterAssignments => false,
-        }
-    }
-
-    /// Whether an option's value is the next word. Short options may be joined: `-itu root` takes the next
-    /// word for `u`, while `-uroot` has it attached.
-    fn takes_next_word(&self, option: &str) -> bool {
-        if self.value_options.contains(&option) {
-            return true;
-        }
-        let is_value_letter = |c: char| self.value_options.contains(&format!("-{c}").as_str());
-        let letters = option.trim_start_matches('-');
-        !option.starts_with("--")
-            && letters.starts_with(|c| !is_value_letter(c))
-            && letters.ends_with(is_value_letter)
-    }
-}
-
-/// A shell runs a script by name, or one simple command after `-c`. A list of commands is no match: the
-/// shell outlives the agent in it, while the agent is a child that is found on its own.
-fn open_shell(words: &[String]) -> Option<Opened> {
-    const VALUE_OPTIONS: &[&str] = &["-o", "+o", "-O", "+O", "--rcfile", "--init-file"];
-    let mut at = 1;
-    while let Some(word) = words.get(at) {
-        if word == "--" {
-            at += 1;
-            break;
-        }
-        if !(word.starts_with('-') || word.starts_with('+')) {
-            break;
-        }
-        if word.starts_with('-') && !word.starts_with("--") && word.contains('c') {
-            return simple_command(words.get(at + 1)?).map(Opened::Command);
-        }
-        at += if VALUE_OPTIONS.contains(&word.as_str()) {
-            2
-        } else {
-            1
-        };
-    }
-    Some(Opened::Program(
-        Program::Script(words.get(at)?.clone()),
-        rest(words, at + 1),
-    ))
-}
-
-/// The words of a shell command if it is a single simple one.
-fn simple_command(text: &str) -> Option<Vec<String>> {
-    let mut words: Vec<String> = Vec::new();
-    let mut word: Option<String> = None;
-    let mut quote: Option<char> = None;
-    let mut chars = text.trim().chars();
-    while let Some(c) = chars.next() {
-        match (quote, c) {
-            (Some(open), _) if c == open => quote = None,
-            (None, '\'' | '"') => {
-                quote = Some(c);
-                word.get_or_insert_default();
-            }
-            (None | Some('"'), '\\') => word.get_or_insert_default().push(chars.next()?),
-            (None, ';' | '&' | '|' | '(' | ')' | '`' | '\n') => return None,
-            (None, _) if c.is_whitespace() => words.extend(word.take()),
-            _ => word.get_or_insert_default().push(c),
-        }
-    }
-    words.extend(word);
-    let prefix = words
-        .iter()
-        .take_while(|word| is_assignment(word) || *word == "exec")
-        .count();
-    Some(words.split_off(prefix))
-}
+/// Wrappers nest a few deep in practice; the bound keeps a hostile command line from costing time.
+const MAX_LAYERS: usize = 8;
 
 /// npm writes the command it runs over its own arguments, as one text.
 fn as_typed(argv: &[String]) -> Vec<String> {
@@ -423,7 +125,7 @@ fn script_of_renamed_interpreter(comm: &str, words: &[String]) -> Option<usize> 
 }
 
 fn is_wrapper(name: &str) -> bool {
-    SHELLS.contains(&name) || WRAPPERS.iter().any(|wrapper| wrapper.is_named(name))
+    shell::is_shell(name) || WRAPPERS.iter().any(|wrapper| wrapper.is_named(name))
 }
 
 /// The name under which the tables know a first word: without the path, the dash of a login shell, or the
@@ -435,17 +137,6 @@ fn wrapper_name(word: &str) -> &str {
         Some(version) if version.chars().all(|c| c.is_ascii_digit() || c == '.') => "python",
         _ => name,
     }
-}
-
-/// A package without its version: `@openai/codex@latest`, `opencode-ai@1.18`, `aider-chat==0.80`.
-fn package(spec: &str) -> Program {
-    let after_scope = usize::from(spec.starts_with('@'));
-    let version_at = spec
-        .char_indices()
-        .skip(after_scope)
-        .find(|(_, c)| matches!(c, '@' | '=' | '['))
-        .map(|(at, _)| at);
-    Program::Package(spec[..version_at.unwrap_or(spec.len())].to_owned())
 }
 
 fn is_assignment(word: &str) -> bool {

@@ -98,21 +98,24 @@ fn on_path(rules: &ProcessRules, path: &str) -> Option<String> {
 /// The word that makes a command line of the agent's program something other than the agent. Only the first
 /// word that is no option can be a subcommand; what follows it, or `--`, is the prompt of a person.
 fn helper_word<'a>(rules: &ProcessRules, args: &'a [String]) -> Option<&'a str> {
-    let mut words = args
+    let is_one_of = |known: &[String], word: &str| known.iter().any(|one| one == word);
+    let before_prompt = args
         .iter()
         .map(String::as_str)
         .take_while(|word| *word != "--");
+    let mut words = before_prompt.peekable();
     let mut seen_subcommand = false;
     while let Some(word) = words.next() {
         let option = word.split('=').next().unwrap_or(word);
-        if rules.helper_options.iter().any(|known| known == option) {
+        if is_one_of(&rules.helper_options, option) {
             return Some(word);
         }
-        if rules.value_options.iter().any(|known| known == word) {
-            words.next();
+        if is_one_of(&rules.value_options, word) {
+            // Some values may be left out, and then the next option is no value.
+            words.next_if(|value| !value.starts_with('-'));
         } else if !word.starts_with('-') && !seen_subcommand {
             seen_subcommand = true;
-            if rules.helper_subcommands.iter().any(|known| known == word) {
+            if is_one_of(&rules.helper_subcommands, word) {
                 return Some(word);
             }
         }
