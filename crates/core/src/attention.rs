@@ -1,0 +1,193 @@
+//! When a person has to know: calls for attention, each raised once.
+//!
+//! `nudge_seq` is the dedupe key of every notification, so it grows only for a call that is new. A call is the same as
+//! an earlier one if it says the same, or if it is of the same kind and merely told by another source, as long as
+//! nothing has settled the earlier one. A turn start settles everything; "unblocked" settles questions. Redraws (F4),
+//! replays after a restart (F6), stale-and-back and duplicates (F80) therefore stay silent, and the same question asked
+//! again in the next turn does not.
+
+use serde::{Deserialize, Serialize};
+
+use crate::facts::{Slot, Value};
+use crate::ordering::Mark;
+use crate::resolve::{Judgement, Weighed};
+use crate::signal::{Blocking, Outcome, Source};
+use crate::state::State;
+
+/// What a runtime wants from a person.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallKind {
+    /// Look at a failure.
+    Error,
+    /// Allow or refuse something.
+    Approval,
+    /// Answer a question, or deal with a dialog.
+    Input,
+    /// Take note that a turn is done.
+    Completion,
+}
+
+impl CallKind {
+    /// The name used in the API.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Approval => "approval",
+            Self::Input => "input",
+            Self::Completion => "completion",
+        }
+    }
+}
+
+/// A call that was raised and that nothing has settled.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Call {
+    kind: CallKind,
+    /// What tells it from other calls of its kind: the prompt's hash, or the text.
+    identity: String,
+    source: Source,
+    mark: Mark,
+}
+
+/// The calls of one runtime.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AttentionRecord {
+    /// How many calls were raised.
+    pub nudge_seq: u64,
+    /// The call that stands at the moment.
+    pub calling: Option<CallKind>,
+    /// A turn is done and nobody has looked.
+    pub unseen: bool,
+    /// The latest call that a person said they know of.
+    pub acknowledged: u64,
+    /// The latest call that a notification went out for.
+    pub notified: u64,
+    /// Log position of the last time a person looked.
+    seen: u64,
+    /// Calls that are not settled, at most [`AttentionRecord::CALLS`], newest last.
+    calls: Vec<Call>,
+}
+
+impl AttentionRecord {
+    const CALLS: usize = 32;
+
+    /// Compares a new judgement with the calls raised before. Says whether anything that is shown changed.
+    pub(crate) fn update(&mut self, judgement: &Judgement<'_>) -> bool {
+        let before = (self.nudge_seq, self.calling, self.unseen);
+        self.settle(&judgement.facts);
+        self.unseen = done(&judgement.facts).is_some_and(|seq| seq > self.seen);
+        let call = judgement
+            .deciding
+            .filter(|_| judgement.verdict.state != State::Unknown)
+            .and_then(|place| call(&judgement.facts[place], judgement.verdict.state));
+        self.calling = call.as_ref().map(|call| call.kind);
+        if let Some(call) = call.filter(|call| !self.calls.iter().any(|raised| raised.covers(call)))
+        {
+            if self.calls.len() >= Self::CALLS {
+                self.calls.remove(0);
+            }
+            self.calls.push(call);
+            self.nudge_seq += 1;
+        }
+        before != (self.nudge_seq, self.calling, self.unseen)
+    }
+
+    /// A person looked at the pane.
+    pub(crate) fn see(&mut self, seq: u64) {
+        self.seen = self.seen.max(seq);
+    }
+
+    /// A person said that they know.
+    pub(crate) fn acknowledge(&mut self, nudge_seq: u64, seq: u64) {
+        self.acknowledged = self.acknowledged.max(nudge_seq.min(self.nudge_seq));
+        self.see(seq);
+    }
+
+    /// A notification went out.
+    pub(crate) fn notify(&mut self, nudge_seq: u64) {
+        self.notified = self.notified.max(nudge_seq.min(self.nudge_seq));
+    }
+
+    /// Whether a person said that they know of everything so far.
+    pub fn is_acknowledged(&self) -> bool {
+        self.nudge_seq > 0 && self.acknowledged >= self.nudge_seq
+    }
+
+    /// The call for which a notification should go out. A completion that has aged away still calls until seen.
+    pub(crate) fn wants_notification(&self) -> Option<CallKind> {
+        let kind = self.calling.or_else(|| {
+            let last = self.calls.last().map(|call| call.kind);
+            last.filter(|kind| *kind == CallKind::Completion && self.unseen)
+        })?;
+        (self.nudge_seq > self.notified && !self.is_acknowledged()).then_some(kind)
+    }
+
+    /// Drops the calls that later statements have settled.
+    fn settle(&mut self, facts: &[Weighed<'_>]) {
+        let latest = |slot| {
+            facts
+                .iter()
+                .filter(|w| w.held.value.slot() == slot)
+                .map(|w| w.held.last.mark)
+                .max()
+        };
+        let started = latest(Slot::TurnActive);
+        let answered = started.max(latest(Slot::Unblocked));
+        self.calls.retain(|call| match call.kind {
+            CallKind::Error | CallKind::Completion => Some(call.mark) > started,
+            CallKind::Approval | CallKind::Input => Some(call.mark) > answered,
+        });
+    }
+}
+
+impl Call {
+    fn covers(&self, other: &Self) -> bool {
+        self.kind == other.kind && (self.identity == other.identity || self.source != other.source)
+    }
+}
+
+/// The call that a deciding fact amounts to.
+fn call(fact: &Weighed<'_>, state: State) -> Option<Call> {
+    let text = fact.held.message.clone().unwrap_or_default();
+    let (kind, identity) = match (&fact.held.value, state) {
+        (Value::TurnEnded(Outcome::Failed { cause }), _) => {
+            (CallKind::Error, format!("{} {text}", cause.name()))
+        }
+        (Value::TurnEnded(Outcome::Done), State::Completed) => (CallKind::Completion, text),
+        (
+            Value::Blocked(Blocking::Approval {
+                subject,
+                prompt_hash,
+            }),
+            _,
+        ) => (
+            CallKind::Approval,
+            prompt_hash
+                .clone()
+                .or_else(|| subject.clone())
+                .unwrap_or(text),
+        ),
+        (Value::Blocked(Blocking::Dialog { name }), _) => {
+            (CallKind::Input, name.clone().unwrap_or(text))
+        }
+        (Value::Blocked(Blocking::Input { .. }), _) => (CallKind::Input, text),
+        _ => return None,
+    };
+    Some(Call {
+        kind,
+        identity,
+        source: fact.source,
+        mark: fact.held.last.mark,
+    })
+}
+
+/// Log position of the completion that the strongest source tells of, if no later turn started. Old news counts: a
+/// mark that nobody has looked stays until somebody does.
+fn done(facts: &[Weighed<'_>]) -> Option<u64> {
+    facts
+        .iter()
+        .filter(|w| matches!(w.held.value, Value::TurnEnded(Outcome::Done)) && !w.is_retired())
+        .max_by_key(|w| (w.source.evidence(), w.held.last.mark))
+        .map(|w| w.held.last.seq)
+}

@@ -1,0 +1,120 @@
+//! The numbers the engine decides by. They are part of the log: a replay uses those that were in force.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::AgentId;
+use crate::signal::{Evidence, Source};
+use crate::time::Span;
+
+/// How long things hold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Policy {
+    /// A completed turn is shown as `completed` this long, then as `idle`.
+    pub completed_for: Span,
+    /// An event that belongs to no known runtime waits this long for one.
+    pub bind_within: Span,
+    /// Lifetimes that an agent's manifest gives, by agent, fact and source.
+    pub lifetimes: BTreeMap<AgentId, Vec<Lifetime>>,
+}
+
+/// How long one kind of fact from one source stays fresh.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lifetime {
+    /// The kind of fact.
+    pub fact: FactKind,
+    /// The source that told it.
+    pub source: Source,
+    /// How long it holds without being renewed.
+    pub holds: Span,
+}
+
+/// The kinds of fact the engine keeps about a runtime.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FactKind {
+    /// A turn is under way.
+    TurnActive,
+    /// The last turn is over.
+    TurnEnded,
+    /// The agent waits for the person.
+    Blocking,
+    /// What it is busy with.
+    Work,
+    /// Background tasks.
+    Background,
+    /// What is in its input box.
+    Composer,
+}
+
+impl FactKind {
+    /// All kinds.
+    pub const ALL: [Self; 6] = [
+        Self::TurnActive,
+        Self::TurnEnded,
+        Self::Blocking,
+        Self::Work,
+        Self::Background,
+        Self::Composer,
+    ];
+
+    /// The name used in manifests and in `explain`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::TurnActive => "turn_active",
+            Self::TurnEnded => "turn_ended",
+            Self::Blocking => "blocking",
+            Self::Work => "work",
+            Self::Background => "background",
+            Self::Composer => "composer",
+        }
+    }
+
+    /// The kind of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            completed_for: Span::seconds(120),
+            bind_within: Span::seconds(10),
+            lifetimes: BTreeMap::new(),
+        }
+    }
+}
+
+impl Policy {
+    /// How long a fact of this kind from this source holds for this agent.
+    pub fn holds(&self, agent: &AgentId, fact: FactKind, source: Source) -> Span {
+        self.lifetimes
+            .get(agent)
+            .and_then(|lifetimes| {
+                lifetimes
+                    .iter()
+                    .find(|l| l.fact == fact && l.source == source)
+            })
+            .map_or_else(|| default_lifetime(fact, source.evidence()), |l| l.holds)
+    }
+}
+
+/// Lifetimes where a manifest is silent. Every fact expires, "idle" as well as "running" (F21); the weaker the
+/// evidence, the sooner. A turn can be long and quiet, so "running" outlives a coffee break but not a lost hook.
+const fn default_lifetime(fact: FactKind, evidence: Evidence) -> Span {
+    match (evidence, fact) {
+        (Evidence::Guessed, _) => Span::minutes(5),
+        (Evidence::Observed, FactKind::TurnActive | FactKind::Work) => Span::minutes(2),
+        (Evidence::Observed, _) => Span::minutes(30),
+        (Evidence::Recorded | Evidence::Reported, FactKind::TurnActive) => Span::minutes(30),
+        (Evidence::Recorded | Evidence::Reported, FactKind::Work | FactKind::Background) => {
+            Span::minutes(30)
+        }
+        (Evidence::Recorded | Evidence::Reported, FactKind::Composer) => Span::minutes(10),
+        (Evidence::Recorded | Evidence::Reported, FactKind::TurnEnded | FactKind::Blocking) => {
+            Span::hours(12)
+        }
+    }
+}

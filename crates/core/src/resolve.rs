@@ -1,0 +1,404 @@
+//! From facts to one state: the verdict is a pure function of the facts that still count, the process, the target's
+//! health and the time.
+//!
+//! **Retired.** A turn boundary retires every earlier blocking and work fact, and every earlier turn fact that says the
+//! opposite, of all sources: after "turn ended" nobody's older "turn active" counts, after "turn started" nobody's older
+//! question. Two sources that both say "ended" do not retire each other, so "idle" hides neither `completed` nor `error`
+//! (F9, F10). An "unblocked" retires earlier blocking facts. A model's boundary retires other guesses only. Retirement is
+//! computed here and never stored, so a fact that arrives late is born retired (F18).
+//!
+//! **Expired.** A fact past its expiry counts for nothing, whichever way it points (F21). It still retires: that a turn
+//! ended remains true when it is old news. Weaker fresh facts then decide; without any the state is `unknown`. A question
+//! that expired unanswered leaves a doubt: only facts renewed after it was asked may speak then.
+//!
+//! **Decided.** Among fresh facts `error > waiting_approval > waiting_input > running > completed > idle`, where
+//! * a blocking fact stands on its own, with or without a turn;
+//! * an end beats later tool chatter of no stronger evidence (F24): only a turn start reopens;
+//! * of several facts for one thing, the strongest evidence decides, then the more urgent state, then the latest.
+//!
+//! **Confidence.** Reported and recorded are high, observed is medium, guessed is low. A fresh contradiction from another
+//! source of no weaker evidence lowers it by one step. `unknown` is always low.
+
+use crate::event::{Health, ProcessState};
+use crate::facts::{Held, Slot, Value};
+use crate::ordering::Mark;
+use crate::policy::Policy;
+use crate::runtime::{Runtime, Surroundings};
+use crate::signal::{Blocking, Evidence, InputKind, Outcome, Source, Work};
+use crate::state::{Confidence, State, Verdict};
+use crate::time::Timestamp;
+
+/// Whether a fact still counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    Fresh,
+    Expired,
+    /// By that later statement.
+    Retired(Mark),
+}
+
+/// A fact with its standing at one moment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Weighed<'a> {
+    pub(crate) source: Source,
+    pub(crate) held: &'a Held,
+    pub(crate) standing: Standing,
+    /// When it began to be so: the first time it was said after whatever would have retired it.
+    pub(crate) since: Timestamp,
+}
+
+/// A verdict and how it was come by.
+pub(crate) struct Judgement<'a> {
+    pub(crate) verdict: Verdict,
+    pub(crate) facts: Vec<Weighed<'a>>,
+    /// Index in `facts` of the one that decided. Set also when the target is down or the process stopped: it is what
+    /// would decide.
+    pub(crate) deciding: Option<usize>,
+}
+
+/// Judges a runtime.
+pub(crate) fn judge<'a>(runtime: &'a Runtime, around: Surroundings<'_>) -> Judgement<'a> {
+    let facts = weigh(runtime, around.now);
+    let deciding = decide(&facts);
+    let verdict = match (around.health, runtime.process_state) {
+        ((Health::Down, since), _) => unknown("target_unreachable", since),
+        (_, (ProcessState::Stopped, since)) => unknown("suspended", since),
+        ((Health::Ok | Health::Degraded, _), (ProcessState::Alive, _)) => match deciding {
+            Some(place) => verdict(&facts, place, around),
+            None => undecided(runtime, &facts),
+        },
+    };
+    Judgement {
+        verdict,
+        facts,
+        deciding,
+    }
+}
+
+/// Every moment at which time alone may change the verdict.
+pub(crate) fn moments(runtime: &Runtime, policy: &Policy) -> impl Iterator<Item = Timestamp> {
+    let completed_for = policy.completed_for;
+    weigh(runtime, Timestamp(i64::MIN))
+        .into_iter()
+        .filter(|w| !w.is_retired())
+        .flat_map(move |w| {
+            let aged = matches!(w.held.value, Value::TurnEnded(Outcome::Done))
+                .then(|| w.since + completed_for);
+            [Some(w.held.expires_at), aged].into_iter().flatten()
+        })
+}
+
+impl Weighed<'_> {
+    pub(crate) fn is_retired(&self) -> bool {
+        matches!(self.standing, Standing::Retired(_))
+    }
+
+    fn slot(&self) -> Slot {
+        self.held.value.slot()
+    }
+
+    fn evidence(&self) -> Evidence {
+        self.source.evidence()
+    }
+
+    fn is_guess(&self) -> bool {
+        self.evidence() == Evidence::Guessed
+    }
+
+    /// Whether two facts cannot both be true of the present.
+    pub(crate) fn contradicts(&self, other: &Self) -> bool {
+        match (&self.held.value, &other.held.value) {
+            (Value::TurnEnded(a), Value::TurnEnded(b)) => a != b,
+            (Value::Blocked(a), Value::Blocked(b)) => waiting(a).0 != waiting(b).0,
+            (Value::Blocked(_), Value::TurnEnded(Outcome::Failed { .. }))
+            | (Value::TurnEnded(Outcome::Failed { .. }), Value::Blocked(_)) => false,
+            (a, b) => {
+                let over = |value: &Value| matches!(value.slot(), Slot::TurnEnded | Slot::Idle);
+                let under_way =
+                    |value: &Value| value.slot().is_activity() || value.slot() == Slot::Blocked;
+                over(a) && under_way(b) || under_way(a) && over(b)
+            }
+        }
+    }
+}
+
+/// The latest statement of each kind that can retire others.
+#[derive(Clone, Copy, Default)]
+struct Latest {
+    active: Option<Mark>,
+    over: Option<Mark>,
+    unblocked: Option<Mark>,
+}
+
+impl Latest {
+    fn among<'a>(facts: impl Iterator<Item = &'a Held>) -> Self {
+        facts.fold(Self::default(), |mut latest, held| {
+            let place = match held.value.slot() {
+                Slot::TurnActive => &mut latest.active,
+                Slot::TurnEnded | Slot::Idle => &mut latest.over,
+                Slot::Unblocked => &mut latest.unblocked,
+                Slot::Blocked | Slot::Work | Slot::Background | Slot::Composer => return latest,
+            };
+            *place = (*place).max(Some(held.last.mark));
+            latest
+        })
+    }
+
+    /// Statements of that kind up to here do not count.
+    fn floor(self, slot: Slot) -> Option<Mark> {
+        match slot {
+            Slot::TurnActive => self.over,
+            Slot::TurnEnded | Slot::Idle => self.active,
+            Slot::Blocked => self.active.max(self.over).max(self.unblocked),
+            Slot::Unblocked | Slot::Work => self.active.max(self.over),
+            Slot::Background | Slot::Composer => None,
+        }
+    }
+}
+
+fn weigh(runtime: &Runtime, now: Timestamp) -> Vec<Weighed<'_>> {
+    let facts = || {
+        runtime
+            .sources
+            .iter()
+            .flat_map(|(source, record)| record.facts().iter().map(|held| (*source, held)))
+    };
+    let known = facts()
+        .filter(|(source, _)| source.evidence() > Evidence::Guessed)
+        .map(|(_, held)| held);
+    let known = Latest::among(known);
+    let guessed = Latest::among(facts().map(|(_, held)| held));
+    facts()
+        .map(|(source, held)| {
+            let latest = if source.evidence() == Evidence::Guessed {
+                guessed
+            } else {
+                known
+            };
+            let floor = latest.floor(held.value.slot());
+            let standing = match floor {
+                Some(by) if by > held.last.mark => Standing::Retired(by),
+                _ if now >= held.expires_at => Standing::Expired,
+                _ => Standing::Fresh,
+            };
+            Weighed {
+                source,
+                held,
+                standing,
+                since: held.first_after(floor).at,
+            }
+        })
+        .collect()
+}
+
+fn decide(facts: &[Weighed<'_>]) -> Option<usize> {
+    let doubt = doubt(facts);
+    let best = |suits: &dyn Fn(&Weighed<'_>) -> bool| {
+        (0..facts.len())
+            .filter(|place| {
+                facts[*place].standing == Standing::Fresh && speaks(&facts[*place], doubt)
+            })
+            .filter(|place| suits(&facts[*place]))
+            .max_by_key(|place| weight(&facts[*place]))
+    };
+    let blocked = best(&|w| w.slot() == Slot::Blocked);
+    let over = best(&|w| w.slot() == Slot::TurnEnded && !w.is_guess())
+        .or_else(|| best(&|w| matches!(w.slot(), Slot::TurnEnded | Slot::Idle)));
+    let active = best(&|w| w.slot().is_activity());
+    let turn = match (over, active) {
+        (Some(over), Some(active)) if facts[active].evidence() > facts[over].evidence() => {
+            Some(active)
+        }
+        (over, active) => over.or(active),
+    };
+    match (turn, blocked) {
+        (Some(turn), Some(blocked))
+            if failed(&facts[turn]) && (!facts[turn].is_guess() || facts[blocked].is_guess()) =>
+        {
+            Some(turn)
+        }
+        (turn, blocked) => blocked.or(turn),
+    }
+}
+
+/// The latest question that expired while nobody had answered it.
+fn doubt(facts: &[Weighed<'_>]) -> Option<Mark> {
+    facts
+        .iter()
+        .filter(|w| w.slot() == Slot::Blocked && w.standing == Standing::Expired && !w.is_guess())
+        .map(|w| w.held.last.mark)
+        .max()
+}
+
+fn speaks(fact: &Weighed<'_>, doubt: Option<Mark>) -> bool {
+    fact.slot() == Slot::Blocked || Some(fact.held.renewed) > doubt
+}
+
+/// Of facts that compete for one thing, the greatest weight wins.
+fn weight(fact: &Weighed<'_>) -> (Evidence, u8, Mark) {
+    let urgency = match &fact.held.value {
+        Value::TurnEnded(Outcome::Failed { .. }) => 6,
+        Value::Blocked(on) if waiting(on).0 == State::WaitingApproval => 5,
+        Value::Blocked(_) => 4,
+        Value::TurnActive => 3,
+        Value::Unblocked | Value::Work(_) => 2,
+        Value::TurnEnded(Outcome::Done) => 1,
+        Value::TurnEnded(Outcome::Interrupted)
+        | Value::Idle
+        | Value::Background(_)
+        | Value::Composer(_) => 0,
+    };
+    (fact.evidence(), urgency, fact.held.last.mark)
+}
+
+fn failed(fact: &Weighed<'_>) -> bool {
+    matches!(fact.held.value, Value::TurnEnded(Outcome::Failed { .. }))
+}
+
+fn verdict(facts: &[Weighed<'_>], place: usize, around: Surroundings<'_>) -> Verdict {
+    let fact = &facts[place];
+    let aged_at = fact.since + around.policy.completed_for;
+    let (state, reason, since) = match &fact.held.value {
+        Value::TurnEnded(Outcome::Failed { cause }) => (State::Error, cause.name(), fact.since),
+        Value::TurnEnded(Outcome::Done) if around.now < aged_at => {
+            (State::Completed, "turn_done", fact.since)
+        }
+        Value::TurnEnded(Outcome::Done) => (State::Idle, "completed_aged", aged_at),
+        Value::TurnEnded(Outcome::Interrupted) => (State::Idle, "interrupted", fact.since),
+        Value::Idle => (State::Idle, "at_composer", fact.since),
+        Value::Blocked(on) => {
+            let (state, reason) = waiting(on);
+            (state, reason, fact.since)
+        }
+        Value::TurnActive | Value::Unblocked | Value::Work(_) => {
+            (State::Running, busy_with(facts), fact.since)
+        }
+        // These bear no state and are never put forward.
+        Value::Background(_) | Value::Composer(_) => (State::Unknown, "no_signal", fact.since),
+    };
+    let reason = if matches!(state, State::Completed | State::Idle) && background(facts) > 0 {
+        "background_work"
+    } else {
+        reason
+    };
+    Verdict {
+        state,
+        reason: reason.to_owned(),
+        confidence: confidence(facts, place),
+        evidence: Some(fact.evidence()),
+        source: Some(fact.source),
+        since,
+        message: message(fact.held),
+    }
+}
+
+/// The state that a blocking fact means, and its reason.
+fn waiting(on: &Blocking) -> (State, &'static str) {
+    match on {
+        Blocking::Approval { .. } => (State::WaitingApproval, "approval"),
+        Blocking::Input {
+            kind: InputKind::Question,
+        } => (State::WaitingInput, "question"),
+        Blocking::Input {
+            kind: InputKind::NeedsTesting,
+        } => (State::WaitingInput, "needs_testing"),
+        Blocking::Dialog { .. } => (State::WaitingInput, "dialog"),
+    }
+}
+
+/// Why it is running. Only what a person or a sender has to know about changes the reason: tools come and go many
+/// times a turn.
+fn busy_with(facts: &[Weighed<'_>]) -> &'static str {
+    let fresh = |w: &&Weighed<'_>| w.standing == Standing::Fresh && w.slot() == Slot::Work;
+    match facts
+        .iter()
+        .filter(fresh)
+        .max_by_key(|w| weight(w))
+        .map(|w| &w.held.value)
+    {
+        Some(Value::Work(Some(Work::Compacting))) => "compacting",
+        Some(Value::Work(Some(Work::Retrying { .. }))) => "retrying",
+        _ => "turn_active",
+    }
+}
+
+fn background(facts: &[Weighed<'_>]) -> u32 {
+    let fresh = |w: &&Weighed<'_>| w.standing == Standing::Fresh && w.slot() == Slot::Background;
+    match facts
+        .iter()
+        .filter(fresh)
+        .max_by_key(|w| weight(w))
+        .map(|w| &w.held.value)
+    {
+        Some(Value::Background(count)) => *count,
+        _ => 0,
+    }
+}
+
+fn confidence(facts: &[Weighed<'_>], place: usize) -> Confidence {
+    let fact = &facts[place];
+    let contradicted = facts.iter().any(|other| {
+        other.standing == Standing::Fresh
+            && other.source != fact.source
+            && other.evidence() >= fact.evidence()
+            && other.contradicts(fact)
+    });
+    match (fact.evidence(), contradicted) {
+        (Evidence::Reported | Evidence::Recorded, false) => Confidence::High,
+        (Evidence::Reported | Evidence::Recorded, true) | (Evidence::Observed, false) => {
+            Confidence::Medium
+        }
+        (Evidence::Observed, true) | (Evidence::Guessed, _) => Confidence::Low,
+    }
+}
+
+/// Text for the person: what was said with the fact, else what is to be allowed or dealt with.
+fn message(held: &Held) -> Option<String> {
+    held.message.clone().or_else(|| match &held.value {
+        Value::Blocked(Blocking::Approval { subject, .. }) => subject.clone(),
+        Value::Blocked(Blocking::Dialog { name }) => name.clone(),
+        _ => None,
+    })
+}
+
+/// Nothing fresh speaks. The reason says whether anything ever did.
+fn undecided(runtime: &Runtime, facts: &[Weighed<'_>]) -> Verdict {
+    let doubt = doubt(facts);
+    let lapsed = facts
+        .iter()
+        .filter(|w| w.standing == Standing::Expired && w.slot().bears_state() && speaks(w, doubt))
+        .map(|w| w.held.expires_at)
+        .max();
+    if let Some(since) = lapsed {
+        return unknown("stale_signal", since);
+    }
+    let records = || runtime.sources.values();
+    let near_miss = records()
+        .filter_map(|record| record.near_misses.first_at)
+        .min();
+    match near_miss {
+        Some(since) if !records().any(|record| record.usable) => {
+            unknown("unsupported_signal", since)
+        }
+        _ => unknown(
+            "no_signal",
+            records()
+                .filter_map(|r| r.withdrawn_at)
+                .max()
+                .unwrap_or(runtime.started_at),
+        ),
+    }
+}
+
+/// Nothing trustworthy is known, for that reason.
+pub(crate) fn unknown(reason: &str, since: Timestamp) -> Verdict {
+    Verdict {
+        state: State::Unknown,
+        reason: reason.to_owned(),
+        confidence: Confidence::Low,
+        evidence: None,
+        source: None,
+        since,
+        message: None,
+    }
+}

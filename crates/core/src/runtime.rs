@@ -1,0 +1,138 @@
+//! One life of one agent process in one pane, and everything known about it.
+//!
+//! Owns the rule that what is shown is recomputed from facts, never edited: [`Runtime::refresh`] is the only place
+//! where a verdict is replaced, and where `state_version` grows.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::attention::AttentionRecord;
+use crate::entries;
+use crate::event::{Ending, Health, ProcessState};
+use crate::facts::{Said, SourceRecord};
+use crate::id::{AgentId, BootId, PaneKey, ProcessKey, RuntimeId, TargetName};
+use crate::ordering::{Admission, HostClock};
+use crate::policy::Policy;
+use crate::resolve;
+use crate::signal::{SignalEvent, Source};
+use crate::state::Verdict;
+use crate::time::Timestamp;
+
+/// A runtime.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Runtime {
+    /// Its id.
+    pub id: RuntimeId,
+    /// The target it runs on.
+    pub target: TargetName,
+    /// The pane it runs in.
+    pub pane: PaneKey,
+    /// Which runtime of that pane it is, counted from one.
+    pub epoch: u32,
+    /// Which agent.
+    pub agent: AgentId,
+    /// The boot its process belongs to.
+    pub boot: BootId,
+    /// Its process.
+    pub process: ProcessKey,
+    /// Why the process counts as this agent.
+    pub why: String,
+    /// Its friendly name.
+    pub name: Option<String>,
+    /// When it was found.
+    pub started_at: Timestamp,
+    /// How its process is, and since when.
+    pub process_state: (ProcessState, Timestamp),
+    /// How and when it ended.
+    pub ended: Option<(Ending, Timestamp)>,
+    /// The latest boot-clock reading heard.
+    pub(crate) clock: HostClock,
+    /// What its sources say.
+    #[serde(with = "entries")]
+    pub sources: BTreeMap<Source, SourceRecord>,
+    /// What of it calls for a person.
+    pub attention: AttentionRecord,
+    /// The state as shown.
+    pub verdict: Verdict,
+    /// Grows by one whenever the verdict changes.
+    pub state_version: u64,
+    /// When the verdict last changed.
+    pub updated_at: Timestamp,
+}
+
+/// What a verdict depends on besides the runtime itself.
+#[derive(Clone, Copy)]
+pub(crate) struct Surroundings<'a> {
+    pub(crate) policy: &'a Policy,
+    pub(crate) health: (Health, Timestamp),
+    pub(crate) now: Timestamp,
+}
+
+impl Runtime {
+    /// Takes in a signal that is bound to this runtime.
+    pub(crate) fn hear(
+        &mut self,
+        event: &SignalEvent,
+        seq: u64,
+        at: Timestamp,
+        policy: &Policy,
+    ) -> Admission {
+        let source = event.source;
+        let record = self.sources.entry(source).or_default();
+        let admission = record.cursor.admit(event, &self.boot, &mut self.clock, seq);
+        match admission {
+            Admission::New(mark) => {
+                let agent = &self.agent;
+                record.hear(
+                    &event.signal,
+                    event.message.as_ref(),
+                    Said { mark, seq, at },
+                    |kind| policy.holds(agent, kind, source),
+                );
+            }
+            Admission::Duplicate => record.duplicates += 1,
+            Admission::OutOfOrder => record.out_of_order += 1,
+        }
+        admission
+    }
+
+    /// Computes anew what is shown. Says whether anything that is shown changed.
+    pub(crate) fn refresh(&mut self, around: Surroundings<'_>) -> bool {
+        let mut attention = std::mem::take(&mut self.attention);
+        let judgement = resolve::judge(self, around);
+        let called = attention.update(&judgement);
+        let verdict = judgement.verdict;
+        self.attention = attention;
+        let changed = verdict != self.verdict;
+        if changed {
+            self.verdict = verdict;
+            self.state_version += 1;
+            self.updated_at = around.now;
+        }
+        changed || called
+    }
+
+    /// When what is shown may change by the mere passing of time.
+    pub(crate) fn next_change(&self, policy: &Policy, now: Timestamp) -> Option<Timestamp> {
+        if self.ended.is_some() {
+            return None;
+        }
+        resolve::moments(self, policy)
+            .filter(|moment| *moment > now)
+            .min()
+    }
+
+    /// Ends it, for good.
+    pub(crate) fn end(&mut self, how: Ending, at: Timestamp) {
+        self.ended = Some((how, at));
+        for record in self.sources.values_mut() {
+            record.cursor.forget_keys();
+        }
+    }
+
+    /// Whether its process lives as far as anyone knows.
+    pub fn is_live(&self) -> bool {
+        self.ended.is_none()
+    }
+}
