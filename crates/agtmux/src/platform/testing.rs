@@ -22,12 +22,13 @@ impl Sleeper {
         Self::start(Command::new("sleep"), None)
     }
 
-    /// A copy of `sleep` under another name.
+    /// `sleep` under another name. A link and not a copy: a copy that another test's child still has open for
+    /// writing cannot be run.
     #[cfg(target_os = "linux")]
     pub(super) fn named(name: &str) -> Self {
         let folder = TempDir::new().expect("a folder");
         let program = folder.path().join(name);
-        std::fs::copy("/bin/sleep", &program).expect("a copy of sleep");
+        std::os::unix::fs::symlink("/bin/sleep", &program).expect("a link to sleep");
         Self::start(Command::new(&program), Some(folder))
     }
 
