@@ -1,0 +1,150 @@
+//! Queries, on connections of their own: a slow reader never holds up the writer, nor the other way round.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use agtmux_core::event::Event;
+use agtmux_core::id::RuntimeId;
+use rusqlite::{Connection, OpenFlags, params_from_iter, types::Value};
+
+use super::error::StoreError;
+use super::log::{self, integer};
+
+/// Reads the log. Cheap to clone; calls block, so the daemon makes them away from its loop.
+#[derive(Clone, Debug)]
+pub struct Reader {
+    path: PathBuf,
+    /// Connections that are not in use. As many exist as there were readers at one time.
+    idle: Arc<Mutex<Vec<Connection>>>,
+}
+
+/// Which events are wanted; the default is all of them, without payloads.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EventFilter {
+    /// Only those about this runtime.
+    pub runtime: Option<RuntimeId>,
+    /// Only these types, by the name they have in the log; empty for all.
+    pub types: Vec<String>,
+    /// Whether raw payloads that are still kept come along.
+    pub payloads: bool,
+}
+
+/// How much is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stats {
+    pub events: u64,
+    /// The oldest event that is still there.
+    pub first_seq: Option<u64>,
+    pub last_seq: Option<u64>,
+    pub payloads: u64,
+    /// Of the database and its write-ahead log on disk.
+    pub bytes: u64,
+}
+
+impl Reader {
+    pub(super) fn new(path: &Path) -> Self {
+        Self {
+            path: path.to_owned(),
+            idle: Arc::default(),
+        }
+    }
+
+    /// The first `limit` events after `seq`, in order. A row that cannot be decoded is left out.
+    pub fn events_after(
+        &self,
+        seq: u64,
+        limit: usize,
+        filter: &EventFilter,
+    ) -> Result<Vec<Event>, StoreError> {
+        let from = if filter.payloads {
+            "payloads.raw FROM events LEFT JOIN payloads USING (seq)"
+        } else {
+            "NULL FROM events"
+        };
+        let mut sql = format!("SELECT {}, {from} WHERE events.seq > ?", log::COLUMNS);
+        let mut values = vec![Value::from(integer(seq))];
+        if let Some(runtime) = &filter.runtime {
+            sql += " AND events.runtime_id = ?";
+            values.push(Value::from(runtime.as_str().to_owned()));
+        }
+        if !filter.types.is_empty() {
+            sql += " AND events.event_type IN (SELECT value FROM json_each(?))";
+            values.push(Value::from(
+                serde_json::Value::from(filter.types.as_slice()).to_string(),
+            ));
+        }
+        sql += " ORDER BY events.seq LIMIT ?";
+        values.push(Value::from(i64::try_from(limit).unwrap_or(i64::MAX)));
+
+        self.with_connection(|connection| {
+            let mut statement = connection.prepare_cached(&sql)?;
+            let rows = statement.query_map(params_from_iter(values), log::decode)?;
+            rows.filter_map(|row| row.map(Result::ok).transpose())
+                .collect()
+        })
+    }
+
+    /// How much is stored.
+    pub fn stats(&self) -> Result<Stats, StoreError> {
+        let bytes = [self.path.clone(), self.path.with_extension("db-wal")]
+            .iter()
+            .filter_map(|file| std::fs::metadata(file).ok())
+            .map(|metadata| metadata.len())
+            .sum();
+        self.with_connection(|connection| {
+            connection.query_row(
+                "SELECT (SELECT count(*) FROM events), (SELECT min(seq) FROM events),
+                     (SELECT max(seq) FROM events), (SELECT count(*) FROM payloads)",
+                [],
+                |row| {
+                    let seq = |at| {
+                        row.get::<_, Option<i64>>(at)
+                            .map(|seq| seq.map(i64::cast_unsigned))
+                    };
+                    Ok(Stats {
+                        events: row.get::<_, i64>(0)?.cast_unsigned(),
+                        first_seq: seq(1)?,
+                        last_seq: seq(2)?,
+                        payloads: row.get::<_, i64>(3)?.cast_unsigned(),
+                        bytes,
+                    })
+                },
+            )
+        })
+    }
+
+    /// Runs a query. A connection that failed is dropped rather than used again.
+    fn with_connection<T>(
+        &self,
+        query: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        let sqlite = |error: rusqlite::Error| StoreError::sqlite(&self.path, &error);
+        let idle = self
+            .idle
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pop();
+        let connection = match idle {
+            Some(connection) => connection,
+            None => connect(&self.path).map_err(sqlite)?,
+        };
+        let answer = query(&connection).map_err(sqlite)?;
+        self.idle
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(connection);
+        Ok(answer)
+    }
+}
+
+fn connect(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(Duration::from_secs(5))?;
+    connection.pragma_update(None, "trusted_schema", false)?;
+    connection.pragma_update(None, "mmap_size", 0)?;
+    Ok(connection)
+}
