@@ -41,20 +41,10 @@ pub(super) enum Durability {
 
 impl Database {
     /// Takes over an open connection. Until [`Self::belongs_to`] is called it belongs to epoch 0, that is to nobody.
-    pub(super) fn new(
-        path: &Path,
-        options: Options,
-        connection: Connection,
-    ) -> Result<Self, StoreError> {
+    pub(super) fn new(path: &Path, options: Options, connection: Connection) -> Result<Self, StoreError> {
         let metadata = std::fs::metadata(path).map_err(|error| StoreError::io(path, &error))?;
         let file = FileId::of(&metadata);
-        Ok(Self {
-            path: path.to_owned(),
-            options,
-            file,
-            epoch: 0,
-            connection: Some(connection),
-        })
+        Ok(Self { path: path.to_owned(), options, file, epoch: 0, connection: Some(connection) })
     }
 
     /// From here on every transaction demands this epoch.
@@ -86,10 +76,7 @@ impl Database {
     }
 
     /// Runs a query outside of any transaction.
-    pub(super) fn query<T>(
-        &mut self,
-        body: impl FnOnce(&Connection) -> rusqlite::Result<T>,
-    ) -> Result<T, StoreError> {
+    pub(super) fn query<T>(&mut self, body: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
         let path = self.path.clone();
         body(self.connected()?).map_err(|error| StoreError::sqlite(&path, &error))
     }
@@ -100,9 +87,7 @@ impl Database {
             return Ok(());
         };
         truncate_wal(&connection).map_err(|error| StoreError::sqlite(&self.path, &error))?;
-        connection
-            .close()
-            .map_err(|(_, error)| StoreError::sqlite(&self.path, &error))
+        connection.close().map_err(|(_, error)| StoreError::sqlite(&self.path, &error))
     }
 
     fn attempt<T>(
@@ -120,9 +105,7 @@ impl Database {
             set_synchronous(connection, Synchronous::Full).map_err(sqlite)?;
         }
         let outcome = (|| {
-            let transaction = connection
-                .transaction_with_behavior(TransactionBehavior::Immediate)
-                .map_err(sqlite)?;
+            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sqlite)?;
             if epoch != 0 {
                 check_epoch(&transaction, &path, epoch)?;
             }
@@ -138,16 +121,11 @@ impl Database {
 
     /// A database that was moved away or replaced while it was open would swallow every write without a trace.
     fn check_file(&self) -> Result<(), StoreError> {
-        let fenced = |detail: &str| StoreError::Fenced {
-            path: self.path.clone(),
-            detail: detail.to_owned(),
-        };
+        let fenced = |detail: &str| StoreError::Fenced { path: self.path.clone(), detail: detail.to_owned() };
         match std::fs::metadata(&self.path) {
             Ok(metadata) if FileId::of(&metadata) == self.file => Ok(()),
             Ok(_) => Err(fenced("the database was replaced")),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                Err(fenced("the database is gone"))
-            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(fenced("the database is gone")),
             Err(error) => Err(StoreError::io(&self.path, &error)),
         }
     }
@@ -155,9 +133,7 @@ impl Database {
     fn connected(&mut self) -> Result<&mut Connection, StoreError> {
         let connection = match self.connection.take() {
             Some(connection) => connection,
-            None => self
-                .reconnect()
-                .map_err(|error| StoreError::sqlite(&self.path, &error))?,
+            None => self.reconnect().map_err(|error| StoreError::sqlite(&self.path, &error))?,
         };
         Ok(self.connection.insert(connection))
     }
@@ -180,18 +156,13 @@ impl Database {
 
 impl FileId {
     fn of(metadata: &Metadata) -> Self {
-        Self {
-            device: metadata.dev(),
-            inode: metadata.ino(),
-        }
+        Self { device: metadata.dev(), inode: metadata.ino() }
     }
 }
 
 /// Opens a connection that may write.
 pub(super) fn connect(path: &Path, options: &Options) -> rusqlite::Result<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-        | OpenFlags::SQLITE_OPEN_NO_MUTEX
-        | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(Duration::from_millis(u64::from(options.busy_timeout_ms)))?;
     connection.set_prepared_statement_cache_capacity(64);
@@ -200,8 +171,7 @@ pub(super) fn connect(path: &Path, options: &Options) -> rusqlite::Result<Connec
     if connection.pragma_query_value(None, "page_count", |row| row.get::<_, i64>(0))? == 0 {
         connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
     }
-    connection
-        .pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get::<_, String>(0))?;
+    connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get::<_, String>(0))?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "trusted_schema", false)?;
     connection.pragma_update(None, "secure_delete", "FAST")?;
@@ -232,8 +202,5 @@ fn check_epoch(transaction: &Transaction<'_>, path: &Path, ours: u64) -> Result<
     if u64::try_from(found) == Ok(ours) {
         return Ok(());
     }
-    Err(StoreError::Fenced {
-        path: path.to_owned(),
-        detail: format!("epoch {found} has followed epoch {ours}"),
-    })
+    Err(StoreError::Fenced { path: path.to_owned(), detail: format!("epoch {found} has followed epoch {ours}") })
 }

@@ -27,11 +27,7 @@ pub enum StoreError {
     Io { path: PathBuf, detail: String },
     /// A later release wrote the database.
     #[error("{} has format {found}, this build knows {known}", path.display())]
-    Newer {
-        path: PathBuf,
-        found: i64,
-        known: i64,
-    },
+    Newer { path: PathBuf, found: i64, known: i64 },
     /// Another daemon owns the state directory.
     #[error("the state directory {} belongs to a running daemon (pid {})", path.display(), Pid(*pid))]
     Owned { path: PathBuf, pid: Option<u32> },
@@ -83,16 +79,12 @@ impl StoreError {
     pub fn hint(&self) -> String {
         match self {
             Self::Full { .. } => {
-                "free some space; nothing that was accepted is lost, and writing goes on by itself"
-                    .into()
+                "free some space; nothing that was accepted is lost, and writing goes on by itself".into()
             }
             Self::ReadOnly { path } => {
                 format!("make {} and its directory writable for you", path.display())
             }
-            Self::Busy { path } => format!(
-                "close whatever holds {} open, such as a sqlite3 shell",
-                path.display()
-            ),
+            Self::Busy { path } => format!("close whatever holds {} open, such as a sqlite3 shell", path.display()),
             Self::Corrupt { path, .. } => {
                 let path = path.display();
                 format!(
@@ -108,18 +100,11 @@ impl StoreError {
                     path.display()
                 )
             }
-            Self::Owned { .. } => {
-                "use the running daemon, or stop it first with `agtmux daemon stop`".into()
-            }
+            Self::Owned { .. } => "use the running daemon, or stop it first with `agtmux daemon stop`".into(),
             Self::Fenced { .. } => "restart this daemon; it writes nothing more".into(),
-            Self::ForeignOwner { .. } => {
-                "choose a state directory of your own with XDG_STATE_HOME".into()
-            }
+            Self::ForeignOwner { .. } => "choose a state directory of your own with XDG_STATE_HOME".into(),
             Self::Exposed { path, .. } => {
-                format!(
-                    "if you trust what is in it, run `chmod 700 {}`",
-                    path.display()
-                )
+                format!("if you trust what is in it, run `chmod 700 {}`", path.display())
             }
             Self::NotADirectory { path } => format!("move {} aside", path.display()),
             Self::Rejected { .. } => "this is a bug; the log is unharmed".into(),
@@ -130,10 +115,7 @@ impl StoreError {
 
     /// Whether the connection may be at fault, so that the next write should begin with a fresh one.
     pub(super) fn taints_connection(&self) -> bool {
-        matches!(
-            self,
-            Self::Full { .. } | Self::ReadOnly { .. } | Self::Corrupt { .. } | Self::Io { .. }
-        )
+        matches!(self, Self::Full { .. } | Self::ReadOnly { .. } | Self::Corrupt { .. } | Self::Io { .. })
     }
 
     /// Sorts an error of SQLite into ours.
@@ -146,19 +128,12 @@ impl StoreError {
         match failure.extended_code & 0xff {
             ffi::SQLITE_FULL => Self::Full { path },
             // The shared-memory index is grown before use, so this is a full disk by another name.
-            ffi::SQLITE_IOERR if failure.extended_code == ffi::SQLITE_IOERR_SHMSIZE => {
-                Self::Full { path }
-            }
+            ffi::SQLITE_IOERR if failure.extended_code == ffi::SQLITE_IOERR_SHMSIZE => Self::Full { path },
             ffi::SQLITE_READONLY => Self::ReadOnly { path },
             ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED => Self::Busy { path },
             ffi::SQLITE_CORRUPT | ffi::SQLITE_NOTADB => Self::Corrupt { path, detail },
-            ffi::SQLITE_CONSTRAINT | ffi::SQLITE_MISMATCH | ffi::SQLITE_TOOBIG => {
-                Self::Rejected { detail }
-            }
-            _ => Self::Io {
-                path,
-                detail: format!("{detail} (SQLite {})", failure.extended_code),
-            },
+            ffi::SQLITE_CONSTRAINT | ffi::SQLITE_MISMATCH | ffi::SQLITE_TOOBIG => Self::Rejected { detail },
+            _ => Self::Io { path, detail: format!("{detail} (SQLite {})", failure.extended_code) },
         }
     }
 
@@ -167,14 +142,9 @@ impl StoreError {
         let path = path.to_owned();
         match error.kind() {
             std::io::ErrorKind::StorageFull => Self::Full { path },
-            std::io::ErrorKind::ReadOnlyFilesystem | std::io::ErrorKind::PermissionDenied => {
-                Self::ReadOnly { path }
-            }
+            std::io::ErrorKind::ReadOnlyFilesystem | std::io::ErrorKind::PermissionDenied => Self::ReadOnly { path },
             std::io::ErrorKind::NotADirectory => Self::NotADirectory { path },
-            _ => Self::Io {
-                path,
-                detail: error.to_string(),
-            },
+            _ => Self::Io { path, detail: error.to_string() },
         }
     }
 }

@@ -92,9 +92,11 @@ impl Entry {
                 ":body": self.body,
             })?;
         if let Some(payload) = signal.and_then(|signal| signal.payload.as_ref()) {
-            connection
-                .prepare_cached("INSERT INTO payloads (seq, expires_at, raw) VALUES (?1, ?2, ?3)")?
-                .execute((integer(self.seq), payload.expires_at.0, &payload.raw))?;
+            connection.prepare_cached("INSERT INTO payloads (seq, expires_at, raw) VALUES (?1, ?2, ?3)")?.execute((
+                integer(self.seq),
+                payload.expires_at.0,
+                &payload.raw,
+            ))?;
         }
         Ok(())
     }
@@ -108,19 +110,13 @@ impl SignalColumns {
         Some(Self {
             event_id: redact::redact(signal.event_id.as_str()).into_owned(),
             source: signal.source.name(),
-            source_event_id: signal
-                .source_event_id
-                .as_deref()
-                .map(|id| redact::redact(id).into_owned()),
+            source_event_id: signal.source_event_id.as_deref().map(|id| redact::redact(id).into_owned()),
             source_seq: signal.source_seq,
             dedupe_key: redact::redact(&signal.dedupe_key).into_owned(),
             event_time: signal.event_time,
             payload: payload
                 .filter(|_| payload_life > Span(0))
-                .map(|raw| Payload {
-                    raw: redact::redact(&raw).into_owned(),
-                    expires_at: at + payload_life,
-                }),
+                .map(|raw| Payload { raw: redact::redact(&raw).into_owned(), expires_at: at + payload_life }),
         })
     }
 }
@@ -142,18 +138,12 @@ pub(super) fn decode(row: &Row<'_>) -> rusqlite::Result<Result<Event, Undecodabl
     let v: u32 = row.get(1)?;
     let at = Timestamp(row.get(2)?);
     if v > FORMAT {
-        return Ok(Err(Undecodable {
-            seq,
-            why: format!("format {v} is newer than {FORMAT}"),
-        }));
+        return Ok(Err(Undecodable { seq, why: format!("format {v} is newer than {FORMAT}") }));
     }
     let mut fact = match serde_json::from_str(row.get_ref(3)?.as_str()?) {
         Ok(fact) => fact,
         Err(error) => {
-            return Ok(Err(Undecodable {
-                seq,
-                why: error.to_string(),
-            }));
+            return Ok(Err(Undecodable { seq, why: error.to_string() }));
         }
     };
     if let Fact::Signal(signal) = &mut fact {

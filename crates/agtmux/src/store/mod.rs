@@ -34,9 +34,7 @@ mod writer;
 
 pub use error::StoreError;
 pub use open::{Opened, Options, Recovered, Synchronous, open};
-pub use projection::{
-    AdapterRow, CursorRow, PaneRow, Row, RuntimeRow, ServerRow, StateRow, TargetRow,
-};
+pub use projection::{AdapterRow, CursorRow, PaneRow, Row, RuntimeRow, ServerRow, StateRow, TargetRow};
 pub use reader::{EventFilter, Reader, Stats};
 pub use retention::{Retained, Retention};
 pub use writer::{Batch, Writer};

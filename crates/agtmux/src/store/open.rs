@@ -33,11 +33,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self {
-            synchronous: Synchronous::Normal,
-            retention: Retention::default(),
-            busy_timeout_ms: 5_000,
-        }
+        Self { synchronous: Synchronous::Normal, retention: Retention::default(), busy_timeout_ms: 5_000 }
     }
 }
 
@@ -96,29 +92,15 @@ pub fn open(dir: &Path, options: Options, boot_id: &str) -> Result<Opened, Store
     }
 
     let (base, tail) = database.query(|connection| recover(connection, &mut notes))?;
-    let writer = writer::start(database, lock, next_seq + BLOCK)
-        .map_err(|error| StoreError::io(&path, &error))?;
+    let writer = writer::start(database, lock, next_seq + BLOCK).map_err(|error| StoreError::io(&path, &error))?;
     let reader = Reader::new(&path);
-    Ok(Opened {
-        writer,
-        reader,
-        recovered: Recovered {
-            base,
-            tail,
-            next_seq,
-            epoch,
-            notes,
-        },
-    })
+    Ok(Opened { writer, reader, recovered: Recovered { base, tail, next_seq, epoch, notes } })
 }
 
 fn check_library() -> Result<(), StoreError> {
     let found = rusqlite::version_number();
     if found < OLDEST_SQLITE {
-        return Err(StoreError::OldLibrary {
-            found,
-            needed: OLDEST_SQLITE,
-        });
+        return Err(StoreError::OldLibrary { found, needed: OLDEST_SQLITE });
     }
     Ok(())
 }
@@ -138,10 +120,7 @@ fn prepare_dir(dir: &Path, notes: &mut Vec<String>) -> Result<(), StoreError> {
         return Err(StoreError::NotADirectory { path });
     }
     if metadata.uid() != rustix::process::geteuid().as_raw() {
-        return Err(StoreError::ForeignOwner {
-            path,
-            uid: metadata.uid(),
-        });
+        return Err(StoreError::ForeignOwner { path, uid: metadata.uid() });
     }
     let mode = metadata.mode() & 0o777;
     if mode & 0o022 != 0 {
@@ -149,10 +128,7 @@ fn prepare_dir(dir: &Path, notes: &mut Vec<String>) -> Result<(), StoreError> {
     }
     if mode & 0o077 != 0 {
         std::fs::set_permissions(dir, Permissions::from_mode(0o700)).map_err(io)?;
-        notes.push(format!(
-            "{} had mode {mode:03o}, has 700 now",
-            dir.display()
-        ));
+        notes.push(format!("{} had mode {mode:03o}, has 700 now", dir.display()));
     }
     Ok(())
 }
@@ -161,16 +137,9 @@ fn prepare_dir(dir: &Path, notes: &mut Vec<String>) -> Result<(), StoreError> {
 /// beside it get the same mode.
 fn prepare_file(path: &Path) -> Result<(), StoreError> {
     let io = |error: std::io::Error| StoreError::io(path, &error);
-    let file = OpenOptions::new()
-        .read(true)
-        .append(true)
-        .create(true)
-        .mode(0o600)
-        .open(path)
-        .map_err(io)?;
+    let file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path).map_err(io)?;
     if file.metadata().map_err(io)?.mode() & 0o077 != 0 {
-        file.set_permissions(Permissions::from_mode(0o600))
-            .map_err(io)?;
+        file.set_permissions(Permissions::from_mode(0o600)).map_err(io)?;
     }
     Ok(())
 }
@@ -186,11 +155,7 @@ fn check_version(path: &Path) -> Result<(), StoreError> {
         Err(error) => return Err(StoreError::sqlite(path, &error)),
     };
     if found > migrate::KNOWN {
-        return Err(StoreError::Newer {
-            path: path.to_owned(),
-            found,
-            known: migrate::KNOWN,
-        });
+        return Err(StoreError::Newer { path: path.to_owned(), found, known: migrate::KNOWN });
     }
     Ok(())
 }
@@ -206,10 +171,7 @@ fn version_in_header(path: &Path) -> Result<Option<i64>, StoreError> {
     }
     let version = header.get(60..).and_then(<[u8]>::first_chunk);
     let Some(version) = version.filter(|_| header.starts_with(b"SQLite format 3\0")) else {
-        return Err(StoreError::Corrupt {
-            path: path.to_owned(),
-            detail: "it is not a SQLite database".into(),
-        });
+        return Err(StoreError::Corrupt { path: path.to_owned(), detail: "it is not a SQLite database".into() });
     };
     Ok(Some(i64::from(i32::from_be_bytes(*version))))
 }
@@ -219,9 +181,7 @@ fn version_in_wal(path: &Path) -> rusqlite::Result<Option<i64>> {
     if !std::fs::metadata(beside(path, "-wal")).is_ok_and(|metadata| metadata.len() > 0) {
         return Ok(None);
     }
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
-        | OpenFlags::SQLITE_OPEN_NO_MUTEX
-        | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     migrate::version(&connection).map(Some)
@@ -241,18 +201,13 @@ fn check_integrity(connection: &Connection, path: &Path) -> Result<(), StoreErro
     if verdict == "ok" {
         return Ok(());
     }
-    Err(StoreError::Corrupt {
-        path: path.to_owned(),
-        detail: verdict,
-    })
+    Err(StoreError::Corrupt { path: path.to_owned(), detail: verdict })
 }
 
 /// Begins a new epoch and reserves a block of numbers. Both must survive a power cut: a number that was handed out
 /// twice would make clients miss events.
 fn take_over(database: &mut Database, boot_id: &str) -> Result<(u64, u64), StoreError> {
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| since.as_millis());
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
     let now = i64::try_from(now).unwrap_or(i64::MAX);
     database.transaction(Durability::PowerLoss, |transaction| {
         transaction.execute(
@@ -279,24 +234,16 @@ fn take_over(database: &mut Database, boot_id: &str) -> Result<(u64, u64), Store
 type Base = Option<(u64, EngineState)>;
 
 /// Finds the newest base and every event after it. What cannot be read is left out and noted.
-fn recover(
-    connection: &Connection,
-    notes: &mut Vec<String>,
-) -> rusqlite::Result<(Base, Vec<Event>)> {
-    let base = match (
-        snapshot::newest(connection, notes)?,
-        newest_checkpoint(connection, notes)?,
-    ) {
+fn recover(connection: &Connection, notes: &mut Vec<String>) -> rusqlite::Result<(Base, Vec<Event>)> {
+    let base = match (snapshot::newest(connection, notes)?, newest_checkpoint(connection, notes)?) {
         (Some(snapshot), Some(checkpoint)) if checkpoint.0 > snapshot.0 => Some(checkpoint),
         (None, checkpoint) => checkpoint,
         (snapshot, _) => snapshot,
     };
 
     let after = base.as_ref().map_or(0, |(seq, _)| *seq);
-    let mut statement = connection.prepare(&format!(
-        "SELECT {}, NULL FROM events WHERE seq > ?1 ORDER BY seq",
-        log::COLUMNS
-    ))?;
+    let mut statement =
+        connection.prepare(&format!("SELECT {}, NULL FROM events WHERE seq > ?1 ORDER BY seq", log::COLUMNS))?;
     let mut tail = Vec::new();
     for row in statement.query_map([integer(after)], log::decode)? {
         match row? {
@@ -314,15 +261,8 @@ fn newest_checkpoint(connection: &Connection, notes: &mut Vec<String>) -> rusqli
     ))?;
     for row in statement.query_map([], log::decode)? {
         match row? {
-            Ok(Event {
-                seq,
-                fact: Fact::Checkpoint { state },
-                ..
-            }) => return Ok(Some((seq, *state))),
-            Ok(event) => notes.push(format!(
-                "event {} is no checkpoint, though it is filed as one",
-                event.seq
-            )),
+            Ok(Event { seq, fact: Fact::Checkpoint { state }, .. }) => return Ok(Some((seq, *state))),
+            Ok(event) => notes.push(format!("event {} is no checkpoint, though it is filed as one", event.seq)),
             Err(undecodable) => notes.push(format!("{undecodable}; an older base is used")),
         }
     }

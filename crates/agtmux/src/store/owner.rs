@@ -29,10 +29,7 @@ pub(super) fn acquire(dir: &Path) -> Result<Lock, StoreError> {
         .map_err(|error| StoreError::io(&path, &error))?;
     match file.try_lock() {
         Ok(()) => Ok(Lock { file }),
-        Err(TryLockError::WouldBlock) => Err(StoreError::Owned {
-            path: dir.to_owned(),
-            pid: pid_in(&mut file),
-        }),
+        Err(TryLockError::WouldBlock) => Err(StoreError::Owned { path: dir.to_owned(), pid: pid_in(&mut file) }),
         Err(TryLockError::Error(error)) => Err(StoreError::io(&path, &error)),
     }
 }
@@ -43,17 +40,12 @@ impl Lock {
     pub(super) fn sign(&mut self, boot_id: &str, epoch: u64) -> std::io::Result<()> {
         self.file.set_len(0)?;
         self.file.rewind()?;
-        writeln!(
-            self.file,
-            "pid={} boot={boot_id} epoch={epoch}",
-            std::process::id()
-        )
+        writeln!(self.file, "pid={} boot={boot_id} epoch={epoch}", std::process::id())
     }
 }
 
 fn pid_in(file: &mut File) -> Option<u32> {
     let mut note = String::new();
     file.take(256).read_to_string(&mut note).ok()?;
-    note.split_whitespace()
-        .find_map(|word| word.strip_prefix("pid=")?.parse().ok())
+    note.split_whitespace().find_map(|word| word.strip_prefix("pid=")?.parse().ok())
 }

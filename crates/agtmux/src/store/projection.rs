@@ -5,9 +5,7 @@
 
 use agtmux_core::engine::Disposition;
 use agtmux_core::event::{Ending, Health, Place, TargetKind};
-use agtmux_core::id::{
-    AgentId, BootId, EventId, PaneKey, ProcessKey, RuntimeId, ServerId, TargetName,
-};
+use agtmux_core::id::{AgentId, BootId, EventId, PaneKey, ProcessKey, RuntimeId, ServerId, TargetName};
 use agtmux_core::signal::Source;
 use agtmux_core::state::Verdict;
 use agtmux_core::time::Timestamp;
@@ -120,17 +118,9 @@ pub struct AdapterRow {
 pub(super) fn write(connection: &Connection, row: &Row) -> rusqlite::Result<()> {
     match row {
         Row::Target(row) => write_target(connection, row),
-        Row::TargetGone(target) => delete(
-            connection,
-            "DELETE FROM targets WHERE target = ?1",
-            target.as_str(),
-        ),
+        Row::TargetGone(target) => delete(connection, "DELETE FROM targets WHERE target = ?1", target.as_str()),
         Row::Server(row) => write_server(connection, row),
-        Row::ServerGone(server) => delete(
-            connection,
-            "DELETE FROM servers WHERE server_id = ?1",
-            server.as_str(),
-        ),
+        Row::ServerGone(server) => delete(connection, "DELETE FROM servers WHERE server_id = ?1", server.as_str()),
         Row::Pane(row) => write_pane(connection, row),
         Row::PaneGone(pane) => connection
             .prepare_cached("DELETE FROM panes WHERE server_id = ?1 AND pane_id = ?2")?
@@ -323,9 +313,8 @@ fn dispose(connection: &Connection, seq: u64, disposition: &Disposition) -> rusq
         Disposition::Unbound { .. } => (None, "dropped_unbound"),
     };
     let runtime = runtime.map(RuntimeId::as_str);
-    let mut mark = connection.prepare_cached(
-        "UPDATE OR IGNORE events SET runtime_id = ?2, bind_status = ?3 WHERE seq = ?1",
-    )?;
+    let mut mark =
+        connection.prepare_cached("UPDATE OR IGNORE events SET runtime_id = ?2, bind_status = ?3 WHERE seq = ?1")?;
     if mark.execute((integer(seq), runtime, status))? == 0 {
         mark.execute((integer(seq), runtime, "duplicate"))?;
     }

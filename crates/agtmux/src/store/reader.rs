@@ -44,19 +44,11 @@ pub struct Stats {
 
 impl Reader {
     pub(super) fn new(path: &Path) -> Self {
-        Self {
-            path: path.to_owned(),
-            idle: Arc::default(),
-        }
+        Self { path: path.to_owned(), idle: Arc::default() }
     }
 
     /// The first `limit` events after `seq`, in order. A row that cannot be decoded is left out.
-    pub fn events_after(
-        &self,
-        seq: u64,
-        limit: usize,
-        filter: &EventFilter,
-    ) -> Result<Vec<Event>, StoreError> {
+    pub fn events_after(&self, seq: u64, limit: usize, filter: &EventFilter) -> Result<Vec<Event>, StoreError> {
         let from = if filter.payloads {
             "payloads.raw FROM events LEFT JOIN payloads USING (seq)"
         } else {
@@ -70,9 +62,7 @@ impl Reader {
         }
         if !filter.types.is_empty() {
             sql += " AND events.event_type IN (SELECT value FROM json_each(?))";
-            values.push(Value::from(
-                serde_json::Value::from(filter.types.as_slice()).to_string(),
-            ));
+            values.push(Value::from(serde_json::Value::from(filter.types.as_slice()).to_string()));
         }
         sql += " ORDER BY events.seq LIMIT ?";
         values.push(Value::from(i64::try_from(limit).unwrap_or(i64::MAX)));
@@ -80,8 +70,7 @@ impl Reader {
         self.with_connection(|connection| {
             let mut statement = connection.prepare_cached(&sql)?;
             let rows = statement.query_map(params_from_iter(values), log::decode)?;
-            rows.filter_map(|row| row.map(Result::ok).transpose())
-                .collect()
+            rows.filter_map(|row| row.map(Result::ok).transpose()).collect()
         })
     }
 
@@ -98,10 +87,7 @@ impl Reader {
                      (SELECT max(seq) FROM events), (SELECT count(*) FROM payloads)",
                 [],
                 |row| {
-                    let seq = |at| {
-                        row.get::<_, Option<i64>>(at)
-                            .map(|seq| seq.map(i64::cast_unsigned))
-                    };
+                    let seq = |at| row.get::<_, Option<i64>>(at).map(|seq| seq.map(i64::cast_unsigned));
                     Ok(Stats {
                         events: row.get::<_, i64>(0)?.cast_unsigned(),
                         first_seq: seq(1)?,
@@ -115,33 +101,21 @@ impl Reader {
     }
 
     /// Runs a query. A connection that failed is dropped rather than used again.
-    fn with_connection<T>(
-        &self,
-        query: impl FnOnce(&Connection) -> rusqlite::Result<T>,
-    ) -> Result<T, StoreError> {
+    fn with_connection<T>(&self, query: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
         let sqlite = |error: rusqlite::Error| StoreError::sqlite(&self.path, &error);
-        let idle = self
-            .idle
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .pop();
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let connection = match idle {
             Some(connection) => connection,
             None => connect(&self.path).map_err(sqlite)?,
         };
         let answer = query(&connection).map_err(sqlite)?;
-        self.idle
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(connection);
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
         Ok(answer)
     }
 }
 
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
-        | OpenFlags::SQLITE_OPEN_NO_MUTEX
-        | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(Duration::from_secs(5))?;
     connection.pragma_update(None, "trusted_schema", false)?;

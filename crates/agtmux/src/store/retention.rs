@@ -29,11 +29,7 @@ pub struct Retention {
 
 impl Default for Retention {
     fn default() -> Self {
-        Self {
-            events_days: 30,
-            payload_days: 7,
-            max_bytes: 256 << 20,
-        }
+        Self { events_days: 30, payload_days: 7, max_bytes: 256 << 20 }
     }
 }
 
@@ -80,33 +76,14 @@ impl Pruning {
         let retention = database.options().retention;
         let cutoff = Timestamp(now.0.saturating_sub(days(retention.events_days).0));
         let (keep_from, too_big) = database.query(|connection| {
-            Ok((
-                first_since(connection, cutoff, seq)?,
-                used_bytes(connection)? > retention.max_bytes,
-            ))
+            Ok((first_since(connection, cutoff, seq)?, used_bytes(connection)? > retention.max_bytes))
         })?;
         let oldest = database.query(oldest)?;
-        let mut pruning = Self {
-            now,
-            keep_from,
-            done: Retained::default(),
-        };
+        let mut pruning = Self { now, keep_from, done: Retained::default() };
         if too_big || oldest.is_some_and(|oldest| oldest < keep_from) {
-            let fact = Fact::Checkpoint {
-                state: Box::new(state),
-            };
-            let entry = Entry::new(
-                Event {
-                    v: FORMAT,
-                    seq,
-                    at: now,
-                    fact,
-                },
-                Span(0),
-            )
-            .map_err(|error| StoreError::Rejected {
-                detail: error.to_string(),
-            })?;
+            let fact = Fact::Checkpoint { state: Box::new(state) };
+            let entry = Entry::new(Event { v: FORMAT, seq, at: now, fact }, Span(0))
+                .map_err(|error| StoreError::Rejected { detail: error.to_string() })?;
             // The first step shares the checkpoint's transaction, the others can only follow it.
             let events = database.transaction(Durability::PowerLoss, |transaction| {
                 entry.insert(transaction)?;
@@ -162,17 +139,9 @@ fn oldest(connection: &Connection) -> rusqlite::Result<Option<i64>> {
 
 /// The first event that is young enough to stay. Only the old ones before it may go: a clock that once stood wrong
 /// can then make the log keep too much, never too little.
-fn first_since(
-    connection: &Connection,
-    cutoff: Timestamp,
-    checkpoint: u64,
-) -> rusqlite::Result<i64> {
+fn first_since(connection: &Connection, cutoff: Timestamp, checkpoint: u64) -> rusqlite::Result<i64> {
     let first = connection
-        .query_row(
-            "SELECT seq FROM events WHERE ingested_at >= ?1 ORDER BY seq LIMIT 1",
-            [cutoff.0],
-            |row| row.get(0),
-        )
+        .query_row("SELECT seq FROM events WHERE ingested_at >= ?1 ORDER BY seq LIMIT 1", [cutoff.0], |row| row.get(0))
         .optional()?;
     Ok(first.unwrap_or_else(|| integer(checkpoint)))
 }
@@ -180,7 +149,9 @@ fn first_since(
 /// Deletes a step's worth of the oldest events before `before`; their payloads go with them.
 fn delete_events(connection: &Connection, before: i64) -> rusqlite::Result<u64> {
     let deleted = connection
-        .prepare_cached("DELETE FROM events WHERE seq IN (SELECT seq FROM events WHERE seq < ?1 ORDER BY seq LIMIT ?2)")?
+        .prepare_cached(
+            "DELETE FROM events WHERE seq IN (SELECT seq FROM events WHERE seq < ?1 ORDER BY seq LIMIT ?2)",
+        )?
         .execute((before, STEP))?;
     Ok(deleted as u64)
 }
@@ -197,10 +168,7 @@ fn delete_payloads(connection: &Connection, now: Timestamp) -> rusqlite::Result<
 
 /// Runtimes that ended before the log begins are history that nothing refers to.
 fn delete_runtimes(connection: &Connection, ended_before: i64) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached("DELETE FROM runtimes WHERE ended_at < ?1")?
-        .execute([ended_before])
-        .map(drop)
+    connection.prepare_cached("DELETE FROM runtimes WHERE ended_at < ?1")?.execute([ended_before]).map(drop)
 }
 
 /// The size of what is in use; pages that wait to be used again do not count.

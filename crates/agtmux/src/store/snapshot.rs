@@ -36,27 +36,19 @@ pub(super) fn insert(connection: &Connection, seq: u64, body: &str) -> rusqlite:
 }
 
 /// The newest usable snapshot. Newer ones that had to be passed over are noted.
-pub(super) fn newest(
-    connection: &Connection,
-    notes: &mut Vec<String>,
-) -> rusqlite::Result<Option<(u64, EngineState)>> {
-    let mut statement =
-        connection.prepare("SELECT seq, format, body FROM snapshots ORDER BY seq DESC")?;
+pub(super) fn newest(connection: &Connection, notes: &mut Vec<String>) -> rusqlite::Result<Option<(u64, EngineState)>> {
+    let mut statement = connection.prepare("SELECT seq, format, body FROM snapshots ORDER BY seq DESC")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let seq = row.get::<_, i64>(0)?.cast_unsigned();
         let found: String = row.get(1)?;
         if found != format() {
-            notes.push(format!(
-                "snapshot {seq} has format {found} and was passed over"
-            ));
+            notes.push(format!("snapshot {seq} has format {found} and was passed over"));
             continue;
         }
         match serde_json::from_str(row.get_ref(2)?.as_str()?) {
             Ok(state) => return Ok(Some((seq, state))),
-            Err(error) => notes.push(format!(
-                "snapshot {seq} cannot be read and was passed over: {error}"
-            )),
+            Err(error) => notes.push(format!("snapshot {seq} cannot be read and was passed over: {error}")),
         }
     }
     Ok(None)

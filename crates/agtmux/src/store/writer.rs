@@ -49,30 +49,12 @@ pub struct Writer {
 type Answer<T> = oneshot::Sender<Result<T, StoreError>>;
 
 enum Request {
-    Append {
-        batch: Batch,
-        answer: Answer<()>,
-    },
-    Snapshot {
-        seq: u64,
-        state: Box<EngineState>,
-    },
-    Retain {
-        now: Timestamp,
-        state: Box<EngineState>,
-        seq: u64,
-        answer: Answer<Retained>,
-    },
-    Reserve {
-        upto: u64,
-        answer: Answer<()>,
-    },
-    Flush {
-        answer: Answer<()>,
-    },
-    Close {
-        answer: Answer<()>,
-    },
+    Append { batch: Batch, answer: Answer<()> },
+    Snapshot { seq: u64, state: Box<EngineState> },
+    Retain { now: Timestamp, state: Box<EngineState>, seq: u64, answer: Answer<Retained> },
+    Reserve { upto: u64, answer: Answer<()> },
+    Flush { answer: Answer<()> },
+    Close { answer: Answer<()> },
 }
 
 impl Writer {
@@ -84,30 +66,14 @@ impl Writer {
     /// Keeps the state after event `seq` for a faster start. A snapshot is a cache: when the thread is too busy to
     /// take one, or cannot write it, it is left out.
     pub fn snapshot(&self, seq: u64, state: EngineState) {
-        self.queue
-            .try_send(Request::Snapshot {
-                seq,
-                state: Box::new(state),
-            })
-            .ok();
+        self.queue.try_send(Request::Snapshot { seq, state: Box::new(state) }).ok();
     }
 
     /// Lets go of what is old. `seq` is a fresh number, larger than that of any event appended so far; if events
     /// are pruned, `state`, the state at that point, is logged under it as the new base.
-    pub async fn retain(
-        &self,
-        now: Timestamp,
-        state: EngineState,
-        seq: u64,
-    ) -> Result<Retained, StoreError> {
+    pub async fn retain(&self, now: Timestamp, state: EngineState, seq: u64) -> Result<Retained, StoreError> {
         let state = Box::new(state);
-        self.ask(|answer| Request::Retain {
-            now,
-            state,
-            seq,
-            answer,
-        })
-        .await
+        self.ask(|answer| Request::Retain { now, state, seq, answer }).await
     }
 
     /// Makes sure that no number below `upto` is handed out again after a restart. Appending does this by itself;
@@ -148,16 +114,8 @@ pub(super) fn start(database: Database, lock: Lock, reserved: u64) -> std::io::R
     let (queue, requests) = mpsc::channel(QUEUE);
     let reserved = Arc::new(AtomicU64::new(reserved));
     let payload_life = database.options().retention.payload_life();
-    let thread = WriterThread {
-        requests,
-        database,
-        reserved: Arc::clone(&reserved),
-        payload_life,
-        pruning: None,
-    };
-    std::thread::Builder::new()
-        .name("agtmux-store".into())
-        .spawn(move || thread.run(lock))?;
+    let thread = WriterThread { requests, database, reserved: Arc::clone(&reserved), payload_life, pruning: None };
+    std::thread::Builder::new().name("agtmux-store".into()).spawn(move || thread.run(lock))?;
     Ok(Writer { queue, reserved })
 }
 
@@ -202,11 +160,7 @@ impl WriterThread {
 
     /// Waits for the next request, unless there is pruning to get on with.
     fn next(&mut self) -> Option<Request> {
-        if self.pruning.is_some() {
-            self.requests.try_recv().ok()
-        } else {
-            self.requests.blocking_recv()
-        }
+        if self.pruning.is_some() { self.requests.try_recv().ok() } else { self.requests.blocking_recv() }
     }
 
     /// Deals with a request. Gives back the answer to a `Close` that came up behind it.
@@ -214,18 +168,9 @@ impl WriterThread {
         match request {
             Request::Append { batch, answer } => return self.append(batch, answer),
             Request::Snapshot { seq, state } => self.snapshot(seq, &state),
-            Request::Retain {
-                now,
-                state,
-                seq,
-                answer,
-            } => self.retain(now, *state, seq, answer),
+            Request::Retain { now, state, seq, answer } => self.retain(now, *state, seq, answer),
             Request::Reserve { upto, answer } => {
-                let done = if upto > self.reserved.load(Ordering::Acquire) {
-                    self.reserve(upto)
-                } else {
-                    Ok(())
-                };
+                let done = if upto > self.reserved.load(Ordering::Acquire) { self.reserve(upto) } else { Ok(()) };
                 answer.send(done).ok();
             }
             Request::Flush { answer } => {
@@ -260,23 +205,11 @@ impl WriterThread {
     }
 
     fn prepare(&self, batch: Batch, answer: Answer<()>, group: &mut Vec<Prepared>) {
-        let entries = batch
-            .events
-            .into_iter()
-            .map(|event| Entry::new(event, self.payload_life))
-            .collect();
+        let entries = batch.events.into_iter().map(|event| Entry::new(event, self.payload_life)).collect();
         match entries {
-            Ok(entries) => group.push(Prepared {
-                entries,
-                projection: batch.projection,
-                answer,
-            }),
+            Ok(entries) => group.push(Prepared { entries, projection: batch.projection, answer }),
             Err(error) => {
-                answer
-                    .send(Err(StoreError::Rejected {
-                        detail: error.to_string(),
-                    }))
-                    .ok();
+                answer.send(Err(StoreError::Rejected { detail: error.to_string() })).ok();
             }
         }
     }
@@ -303,20 +236,12 @@ impl WriterThread {
     }
 
     fn write(&mut self, group: &[Prepared]) -> Result<(), StoreError> {
-        if let Some(last) = group
-            .iter()
-            .flat_map(|batch| &batch.entries)
-            .map(Entry::seq)
-            .max()
-        {
+        if let Some(last) = group.iter().flat_map(|batch| &batch.entries).map(Entry::seq).max() {
             self.reserve_ahead_of(last)?;
         }
-        self.database
-            .transaction(Durability::Configured, |transaction| {
-                group
-                    .iter()
-                    .try_for_each(|batch| write_batch(transaction, batch))
-            })
+        self.database.transaction(Durability::Configured, |transaction| {
+            group.iter().try_for_each(|batch| write_batch(transaction, batch))
+        })
     }
 
     /// Reserves in time: half a block early, so that a disk that is full for a moment does no harm.
@@ -332,13 +257,9 @@ impl WriterThread {
     }
 
     fn reserve(&mut self, upto: u64) -> Result<(), StoreError> {
-        self.database
-            .transaction(Durability::PowerLoss, |transaction| {
-                transaction.execute(
-                    "UPDATE meta SET seq_reserved = max(seq_reserved, ?1)",
-                    [integer(upto)],
-                )
-            })?;
+        self.database.transaction(Durability::PowerLoss, |transaction| {
+            transaction.execute("UPDATE meta SET seq_reserved = max(seq_reserved, ?1)", [integer(upto)])
+        })?;
         self.reserved.fetch_max(upto, Ordering::AcqRel);
         Ok(())
     }
@@ -347,17 +268,11 @@ impl WriterThread {
         let Ok(body) = snapshot::encode(state) else {
             return;
         };
-        self.database
-            .transaction(Durability::Configured, |transaction| {
-                snapshot::insert(transaction, seq, &body)
-            })
-            .ok();
+        self.database.transaction(Durability::Configured, |transaction| snapshot::insert(transaction, seq, &body)).ok();
     }
 
     fn retain(&mut self, now: Timestamp, state: EngineState, seq: u64, answer: Answer<Retained>) {
-        let begun = self
-            .reserve_ahead_of(seq)
-            .and_then(|()| Pruning::begin(&mut self.database, now, state, seq));
+        let begun = self.reserve_ahead_of(seq).and_then(|()| Pruning::begin(&mut self.database, now, state, seq));
         match begun {
             Ok(pruning) => {
                 // A pruning that is still under way ends here: the later one covers what is left of it.
@@ -388,12 +303,6 @@ impl WriterThread {
 }
 
 fn write_batch(connection: &Connection, batch: &Prepared) -> rusqlite::Result<()> {
-    batch
-        .entries
-        .iter()
-        .try_for_each(|entry| entry.insert(connection))?;
-    batch
-        .projection
-        .iter()
-        .try_for_each(|row| projection::write(connection, row))
+    batch.entries.iter().try_for_each(|entry| entry.insert(connection))?;
+    batch.projection.iter().try_for_each(|row| projection::write(connection, row))
 }

@@ -50,16 +50,13 @@ pub(super) fn json(document: String) -> String {
 
 /// Says in one pass which rules are worth running; most texts end here.
 static GATE: LazyLock<RegexSet> = LazyLock::new(|| {
-    RegexSet::new(RULES.iter().map(|rule| rule.keywords))
-        .unwrap_or_else(|error| unreachable!("{error}"))
+    RegexSet::new(RULES.iter().map(|rule| rule.keywords)).unwrap_or_else(|error| unreachable!("{error}"))
 });
 
 /// The pattern of a rule, compiled when it is needed for the first time.
 fn regex(index: usize) -> &'static Regex {
     static COMPILED: [OnceLock<Regex>; RULES.len()] = [const { OnceLock::new() }; RULES.len()];
-    COMPILED[index].get_or_init(|| {
-        Regex::new(RULES[index].pattern).unwrap_or_else(|error| unreachable!("{error}"))
-    })
+    COMPILED[index].get_or_init(|| Regex::new(RULES[index].pattern).unwrap_or_else(|error| unreachable!("{error}")))
 }
 
 /// Replaces the accepted matches of one rule; `None` if there are none.

@@ -21,18 +21,10 @@ pub(super) const RULES: [Rule; 20] = [
     by_form(
         "private-key",
         r"PRIVATE KEY",
-        r"-----BEGIN[ A-Z0-9_-]{0,100}PRIVATE KEY(?: BLOCK)?-----(?:[\s\S]*?-----END[ A-Z0-9_-]{0,100}PRIVATE KEY(?: BLOCK)?-----|[A-Za-z0-9+/=\\\s:,.-]*)",
+        r"-----BEGIN[ A-Z0-9_-]{0,100}PRIVATE KEY(?: BLOCK)?-----(?:[\s\S]*?-----END[ A-Z0-9_-]{0,100}PRIVATE KEY(?: BLOCK)?-----|(?:(?:\s|\\+[nr])*(?:[A-Za-z0-9+/=]{16,}|(?:Proc-Type|DEK-Info|Comment|Version):[^\n\\]*))*)",
     ),
-    by_form(
-        "age-key",
-        r"AGE-SECRET-KEY",
-        r"\bAGE-SECRET-KEY-1[02-9AC-HJ-NP-Z]{20,}",
-    ),
-    by_form(
-        "aws",
-        r"AKIA|ASIA|ABIA|ACCA",
-        r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b",
-    ),
+    by_form("age-key", r"AGE-SECRET-KEY", r"\bAGE-SECRET-KEY-1[02-9AC-HJ-NP-Z]{20,}"),
+    by_form("aws", r"AKIA|ASIA|ABIA|ACCA", r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b"),
     by_form(
         "github",
         r"gh[pousr]_|github_pat_",
@@ -49,11 +41,7 @@ pub(super) const RULES: [Rule; 20] = [
         r"\bxox[abeoprs](?:\.xox[abeoprs])?-[A-Za-z0-9-]{10,250}|\bxapp-\d-[A-Za-z0-9-]{20,}|hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9+/]{20,}",
     ),
     by_form("anthropic", r"sk-ant-", r"\bsk-ant-[A-Za-z0-9_-]{20,}"),
-    by_form(
-        "openai",
-        r"\bsk-",
-        r"\bsk-(?:proj|svcacct|admin|None|or-v1)-[A-Za-z0-9_-]{20,}|\bsk-[A-Za-z0-9]{32,}\b",
-    ),
+    by_form("openai", r"\bsk-", r"\bsk-(?:proj|svcacct|admin|None|or-v1)-[A-Za-z0-9_-]{20,}|\bsk-[A-Za-z0-9]{32,}\b"),
     by_form(
         "google",
         r"AIza|ya29\.|GOCSPX-",
@@ -71,11 +59,7 @@ pub(super) const RULES: [Rule; 20] = [
         r"hf_|gsk_|xai-|hvs\.|hvb\.|SG\.|shp[a-z]{2}_|dckr_pat_|dop_v1_|tskey-|lin_api_|glsa_|:AA",
         r"\b(?:hf_[A-Za-z0-9]{34,}|gsk_[A-Za-z0-9]{40,}|xai-[A-Za-z0-9]{60,}|hv[sb]\.[A-Za-z0-9_-]{24,}|SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}|shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}|dckr_pat_[A-Za-z0-9_-]{20,}|dop_v1_[a-f0-9]{64}|tskey-[a-z]+-[A-Za-z0-9-]{15,}|lin_api_[A-Za-z0-9]{32,}|glsa_[A-Za-z0-9]{32}_[a-f0-9]{8}|\d{8,10}:AA[A-Za-z0-9_-]{33})",
     ),
-    by_form(
-        "jwt",
-        r"eyJ",
-        r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}(?:\.[A-Za-z0-9_-]*)?",
-    ),
+    by_form("jwt", r"eyJ", r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}(?:\.[A-Za-z0-9_-]*)?"),
     Rule {
         kind: "authorization",
         keywords: r"(?i)authorization|bearer",
@@ -85,7 +69,7 @@ pub(super) const RULES: [Rule; 20] = [
     Rule {
         kind: "url-password",
         keywords: r"://",
-        pattern: r#"\b[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@"'<>\\]*:(?P<secret>[^\s/@"'<>\\]+)@"#,
+        pattern: r#"\b[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@"'<>\\]*:(?P<secret>[^\s/"'<>\\]+)@"#,
         accepts: |_, value| !is_placeholder(value),
     },
     Rule {
@@ -115,20 +99,45 @@ pub(super) const RULES: [Rule; 20] = [
 ];
 
 const fn by_form(kind: &'static str, keywords: &'static str, pattern: &'static str) -> Rule {
-    Rule {
-        kind,
-        keywords,
-        pattern,
-        accepts: |_, _| true,
-    }
+    Rule { kind, keywords, pattern, accepts: |_, _| true }
 }
 
 /// Whether a name that speaks of a secret stands for the secret itself, not for its file, length or price.
 fn holds_secret(key: &str) -> bool {
-    const ABOUT: [&str; 24] = [
-        "name", "file", "path", "dir", "type", "kind", "url", "uri", "endpoint", "count", "limit",
-        "ttl", "expiry", "expires", "at", "len", "length", "size", "usage", "budget", "version",
-        "status", "policy", "prompt",
+    const ABOUT: [&str; 33] = [
+        "name",
+        "file",
+        "path",
+        "dir",
+        "type",
+        "kind",
+        "class",
+        "url",
+        "uri",
+        "endpoint",
+        "env",
+        "field",
+        "label",
+        "count",
+        "limit",
+        "ttl",
+        "expiry",
+        "expires",
+        "at",
+        "len",
+        "length",
+        "size",
+        "usage",
+        "budget",
+        "version",
+        "status",
+        "policy",
+        "prompt",
+        "algorithm",
+        "format",
+        "helper",
+        "manager",
+        "provider",
     ];
     let last = key.rsplit(['_', '-', '.']).next().unwrap_or(key);
     !ABOUT.iter().any(|about| last.eq_ignore_ascii_case(about))
@@ -139,11 +148,7 @@ fn looks_chosen(value: &str) -> bool {
     let letters = value.bytes().any(|byte| byte.is_ascii_alphabetic());
     let digits = value.bytes().filter(u8::is_ascii_digit).count();
     let symbols = value.bytes().any(|byte| b"!@#$%^*+~?=|".contains(&byte));
-    letters
-        && (digits > 0 || symbols)
-        && !is_placeholder(value)
-        && !is_path(value)
-        && !is_identifier(value)
+    letters && (digits > 0 || symbols) && !is_placeholder(value) && !is_path(value) && !is_identifier(value)
 }
 
 /// Whether a machine could have made this: long, mixed, and with more surprise per character than words have.
@@ -153,57 +158,34 @@ fn looks_random(value: &str) -> bool {
     }
     let digits = value.bytes().filter(u8::is_ascii_digit).count();
     let letters = value.bytes().filter(u8::is_ascii_alphabetic).count();
-    let mixed = value.bytes().any(|b| b.is_ascii_uppercase())
-        && value.bytes().any(|b| b.is_ascii_lowercase());
+    let mixed = value.bytes().any(|b| b.is_ascii_uppercase()) && value.bytes().any(|b| b.is_ascii_lowercase());
     let surprising = entropy(value) >= 3.0;
-    surprising
-        && letters > 0
-        && (digits >= 2 || mixed && (digits == 1 || changes_case_often(value)))
+    surprising && letters > 0 && (digits >= 2 || mixed && (digits == 1 || changes_case_often(value)))
 }
 
 /// `$TOKEN`, `<your-key>`, `xxxx`, `example-…`: what documentation puts where a secret goes.
 fn is_placeholder(value: &str) -> bool {
-    const BEGINNINGS: [&str; 13] = [
-        "$",
-        "{",
-        "<",
-        "*",
-        "%",
-        "[",
-        "xxx",
-        "your",
-        "example",
-        "changeme",
-        "redacted",
-        "process.env",
-        "os.environ",
-    ];
+    const BEGINNINGS: [&str; 13] =
+        ["$", "{", "<", "*", "%", "[", "xxx", "your", "example", "changeme", "redacted", "process.env", "os.environ"];
     let lower = value.to_ascii_lowercase();
-    BEGINNINGS
-        .iter()
-        .any(|beginning| lower.starts_with(beginning))
-        || lower.contains("://")
-        || lower.contains("...")
+    BEGINNINGS.iter().any(|beginning| lower.starts_with(beginning)) || lower.contains("://") || lower.contains("...")
 }
 
+/// Base 64 may begin with a slash, too, but then it has no reason to pause for another one soon.
 fn is_path(value: &str) -> bool {
-    ["/", "./", "../", "~/", "@/"]
-        .iter()
-        .any(|beginning| value.starts_with(beginning))
+    let begins = ["/", "./", "../", "~/", "@/"].iter().any(|beginning| value.starts_with(beginning));
+    begins && value.split('/').all(|segment| segment.len() < 24)
 }
 
 /// Names in code: words joined by `_`, `.`, `-`, `/` or `::`, each with at most a short number at its end.
 fn is_identifier(value: &str) -> bool {
     let is_word = |word: &str| {
         let stem = word.trim_end_matches(|c: char| c.is_ascii_digit());
-        let one_case = stem.bytes().skip(1).all(|b| b.is_ascii_lowercase())
-            || stem.bytes().all(|b| b.is_ascii_uppercase());
+        let one_case =
+            stem.bytes().skip(1).all(|b| b.is_ascii_lowercase()) || stem.bytes().all(|b| b.is_ascii_uppercase());
         word.len() - stem.len() <= 4 && stem.bytes().all(|b| b.is_ascii_alphabetic()) && one_case
     };
-    let mut words = value
-        .split(['_', '.', '-', '/', ':'])
-        .filter(|word| !word.is_empty())
-        .peekable();
+    let mut words = value.split(['_', '.', '-', '/', ':']).filter(|word| !word.is_empty()).peekable();
     let joined = value.contains(['_', '.', '-', '/', ':']);
     joined && words.peek().is_some() && words.all(is_word)
 }
@@ -211,10 +193,7 @@ fn is_identifier(value: &str) -> bool {
 /// Random letters change case at every other place, `CamelCase` at every third or fewer.
 fn changes_case_often(value: &str) -> bool {
     let bytes = value.as_bytes();
-    let changes = bytes
-        .windows(2)
-        .filter(|pair| pair[0].is_ascii_uppercase() != pair[1].is_ascii_uppercase())
-        .count();
+    let changes = bytes.windows(2).filter(|pair| pair[0].is_ascii_uppercase() != pair[1].is_ascii_uppercase()).count();
     changes * 5 >= (bytes.len() - 1) * 2
 }
 

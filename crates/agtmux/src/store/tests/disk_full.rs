@@ -13,10 +13,7 @@ impl Tmpfs {
     fn mount(kilobytes: u32) -> Option<Self> {
         let dir = state_dir();
         let size = format!("size={kilobytes}k,mode=0700");
-        let status = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", &size, "tmpfs"])
-            .arg(dir.path())
-            .output();
+        let status = Command::new("mount").args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(dir.path()).output();
         match status {
             Ok(output) if output.status.success() => Some(Self { dir }),
             _ => {
@@ -29,21 +26,14 @@ impl Tmpfs {
 
 impl Drop for Tmpfs {
     fn drop(&mut self) {
-        Command::new("umount")
-            .arg("-l")
-            .arg(self.dir.path())
-            .status()
-            .ok();
+        Command::new("umount").arg("-l").arg(self.dir.path()).status().ok();
     }
 }
 
 fn batch(seq: u64) -> Batch {
     let text = "x".repeat(700);
     Batch {
-        events: vec![
-            signal(seq * 2, Some(&text), Some(&text)),
-            signal(seq * 2 + 1, None, None),
-        ],
+        events: vec![signal(seq * 2, Some(&text), Some(&text)), signal(seq * 2 + 1, None, None)],
         projection: rows(),
     }
 }
@@ -57,15 +47,7 @@ async fn what_was_accepted_stays_and_what_was_refused_never_shows() {
                 return;
             };
             let path = tmpfs.dir.path();
-            let opened = open(
-                path,
-                Options {
-                    synchronous,
-                    ..Options::default()
-                },
-                BOOT,
-            )
-            .unwrap();
+            let opened = open(path, Options { synchronous, ..Options::default() }, BOOT).unwrap();
             let filler = path.join("filler");
             std::fs::write(&filler, vec![0; kilobytes as usize * 512]).unwrap();
 
@@ -85,9 +67,7 @@ async fn what_was_accepted_stays_and_what_was_refused_never_shows() {
             }
             assert_eq!(refused, 20, "the disk never filled");
             let logged = |reader: &Reader| -> Vec<u64> {
-                let events = reader
-                    .events_after(0, usize::MAX, &EventFilter::default())
-                    .unwrap();
+                let events = reader.events_after(0, usize::MAX, &EventFilter::default()).unwrap();
                 events.iter().map(|event| event.seq).collect()
             };
             assert_eq!(logged(&opened.reader), accepted);
@@ -103,14 +83,7 @@ async fn what_was_accepted_stays_and_what_was_refused_never_shows() {
             assert_eq!(integrity(path), "ok");
 
             let recovered = open_default(path).recovered;
-            assert_eq!(
-                recovered
-                    .tail
-                    .iter()
-                    .map(|event| event.seq)
-                    .collect::<Vec<_>>(),
-                accepted
-            );
+            assert_eq!(recovered.tail.iter().map(|event| event.seq).collect::<Vec<_>>(), accepted);
             cases += 1;
             refusals += refused;
         }
@@ -134,12 +107,7 @@ async fn a_file_system_that_turns_read_only_is_survived() {
     };
     let path = tmpfs.dir.path();
     let remount = |mode: &str| {
-        Command::new("mount")
-            .args(["-o", &format!("remount,{mode}")])
-            .arg(path)
-            .status()
-            .unwrap()
-            .success()
+        Command::new("mount").args(["-o", &format!("remount,{mode}")]).arg(path).status().unwrap().success()
     };
     let opened = open_default(path);
     opened.writer.append(ticks([1])).await.unwrap();

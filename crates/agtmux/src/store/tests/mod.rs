@@ -17,8 +17,8 @@ use std::path::Path;
 use agtmux_core::engine::EngineState;
 use agtmux_core::event::{Ending, Event, FORMAT, Fact, Health, Place, ProcessState, TargetKind};
 use agtmux_core::id::{
-    AgentId, BootId, EventId, IntentId, PaneId, PaneKey, ProcessKey, RuntimeId, ServerId,
-    SessionId, TargetName, WindowId,
+    AgentId, BootId, EventId, IntentId, PaneId, PaneKey, ProcessKey, RuntimeId, ServerId, SessionId, TargetName,
+    WindowId,
 };
 use agtmux_core::policy::Policy;
 use agtmux_core::signal::{Claim, Evidence, Signal, SignalEvent, Source};
@@ -32,10 +32,7 @@ use super::*;
 const BOOT: &str = "boot-1";
 
 fn state_dir() -> TempDir {
-    tempfile::Builder::new()
-        .permissions(Permissions::from_mode(0o700))
-        .tempdir()
-        .unwrap()
+    tempfile::Builder::new().permissions(Permissions::from_mode(0o700)).tempdir().unwrap()
 }
 
 fn open_default(dir: &Path) -> Opened {
@@ -43,19 +40,11 @@ fn open_default(dir: &Path) -> Opened {
 }
 
 fn event(seq: u64, fact: Fact) -> Event {
-    Event {
-        v: FORMAT,
-        seq,
-        at: Timestamp(1_700_000_000_000 + seq.cast_signed()),
-        fact,
-    }
+    Event { v: FORMAT, seq, at: Timestamp(1_700_000_000_000 + seq.cast_signed()), fact }
 }
 
 fn ticks(seqs: impl IntoIterator<Item = u64>) -> Batch {
-    Batch {
-        events: seqs.into_iter().map(|seq| event(seq, Fact::Tick)).collect(),
-        projection: Vec::new(),
-    }
+    Batch { events: seqs.into_iter().map(|seq| event(seq, Fact::Tick)).collect(), projection: Vec::new() }
 }
 
 fn runtime_id() -> RuntimeId {
@@ -63,10 +52,7 @@ fn runtime_id() -> RuntimeId {
 }
 
 fn pane_key() -> PaneKey {
-    PaneKey {
-        server: ServerId::new("srv_abcdefghijklmnop"),
-        pane: PaneId(3),
-    }
+    PaneKey { server: ServerId::new("srv_abcdefghijklmnop"), pane: PaneId(3) }
 }
 
 fn place() -> Place {
@@ -89,20 +75,14 @@ fn signal(seq: u64, message: Option<&str>, payload: Option<&str>) -> Event {
             source_event_id: Some("Stop".into()),
             dedupe_key: format!("key-{seq}"),
             source_seq: Some(seq * 1_000),
-            emitted: Stamp {
-                boot: BootId::new(BOOT),
-                ns: seq * 1_000,
-            },
+            emitted: Stamp { boot: BootId::new(BOOT), ns: seq * 1_000 },
             event_time: Some(Timestamp(1_700_000_000_000)),
             claim: Claim {
                 target: TargetName::new("local"),
                 runtime: None,
                 pane: Some(pane_key()),
                 process: None,
-                ancestors: Some(vec![ProcessKey {
-                    pid: 42,
-                    start: 4_242,
-                }]),
+                ancestors: Some(vec![ProcessKey { pid: 42, start: 4_242 }]),
             },
             signal: Signal::TurnStarted,
             message: message.map(str::to_owned),
@@ -117,19 +97,9 @@ fn one_of_each() -> Vec<Event> {
     let runtime = runtime_id();
     let server = pane_key().server;
     let facts = [
-        Fact::PolicySet {
-            policy: Policy::default(),
-        },
-        Fact::TargetAdded {
-            target: target.clone(),
-            kind: TargetKind::Local,
-            connection: None,
-        },
-        Fact::TargetHealth {
-            target: target.clone(),
-            health: Health::Degraded,
-            detail: Some("slow".into()),
-        },
+        Fact::PolicySet { policy: Policy::default() },
+        Fact::TargetAdded { target: target.clone(), kind: TargetKind::Local, connection: None },
+        Fact::TargetHealth { target: target.clone(), health: Health::Degraded, detail: Some("slow".into()) },
         Fact::ServerSeen {
             server: server.clone(),
             target: target.clone(),
@@ -137,63 +107,29 @@ fn one_of_each() -> Vec<Event> {
             pid: 1_234,
             start_time: 1_700_000_000,
         },
-        Fact::PanePlaced {
-            pane: pane_key(),
-            place: place(),
-        },
+        Fact::PanePlaced { pane: pane_key(), place: place() },
         Fact::RuntimeStarted {
             runtime: runtime.clone(),
             pane: pane_key(),
             agent: AgentId::new("claude"),
             boot: BootId::new(BOOT),
-            process: ProcessKey {
-                pid: 42,
-                start: 4_242,
-            },
+            process: ProcessKey { pid: 42, start: 4_242 },
             why: "its executable is claude".into(),
         },
-        Fact::ProcessChanged {
-            runtime: runtime.clone(),
-            process: ProcessState::Stopped,
-        },
-        Fact::Seen {
-            runtime: runtime.clone(),
-        },
-        Fact::Acknowledged {
-            runtime: runtime.clone(),
-            nudge_seq: 7,
-        },
-        Fact::Named {
-            runtime: runtime.clone(),
-            name: Some("reviewer".into()),
-        },
-        Fact::IntentDone {
-            intent: IntentId::new("intent-1"),
-        },
-        Fact::Refused {
-            what: "send".into(),
-            code: "E_RUNTIME_STALE".into(),
-            detail: "it has ended".into(),
-        },
+        Fact::ProcessChanged { runtime: runtime.clone(), process: ProcessState::Stopped },
+        Fact::Seen { runtime: runtime.clone() },
+        Fact::Acknowledged { runtime: runtime.clone(), nudge_seq: 7 },
+        Fact::Named { runtime: runtime.clone(), name: Some("reviewer".into()) },
+        Fact::IntentDone { intent: IntentId::new("intent-1") },
+        Fact::Refused { what: "send".into(), code: "E_RUNTIME_STALE".into(), detail: "it has ended".into() },
         Fact::Tick,
-        Fact::RuntimeEnded {
-            runtime,
-            how: Ending::Exited,
-        },
+        Fact::RuntimeEnded { runtime, how: Ending::Exited },
         Fact::PaneGone { pane: pane_key() },
         Fact::ServerGone { server },
         Fact::TargetRemoved { target },
     ];
-    let mut events: Vec<Event> = facts
-        .into_iter()
-        .zip(1..)
-        .map(|(fact, seq)| event(seq, fact))
-        .collect();
-    events.push(signal(
-        events.len() as u64 + 1,
-        Some("all done"),
-        Some("{\"hook\":\"Stop\"}"),
-    ));
+    let mut events: Vec<Event> = facts.into_iter().zip(1..).map(|(fact, seq)| event(seq, fact)).collect();
+    events.push(signal(events.len() as u64 + 1, Some("all done"), Some("{\"hook\":\"Stop\"}")));
     events
 }
 
@@ -213,11 +149,7 @@ fn rows() -> Vec<Row> {
             ingested_at: at,
             event_id: EventId::new("ev-17"),
         }),
-        Row::Pane(PaneRow {
-            pane: pane_key(),
-            place: place(),
-            updated_at: at,
-        }),
+        Row::Pane(PaneRow { pane: pane_key(), place: place(), updated_at: at }),
         Row::Server(ServerRow {
             server,
             target: target.clone(),
@@ -242,10 +174,7 @@ fn rows() -> Vec<Row> {
             epoch: 1,
             agent: AgentId::new("claude"),
             boot: BootId::new(BOOT),
-            process: ProcessKey {
-                pid: 42,
-                start: u64::MAX,
-            },
+            process: ProcessKey { pid: 42, start: u64::MAX },
             started_at: at,
         }),
         Row::Adapter(AdapterRow {
@@ -287,16 +216,12 @@ fn shell(dir: &Path) -> Connection {
 }
 
 fn integrity(dir: &Path) -> String {
-    shell(dir)
-        .query_row("PRAGMA integrity_check", [], |row| row.get(0))
-        .unwrap()
+    shell(dir).query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap()
 }
 
 fn logged_seqs(dir: &Path) -> Vec<u64> {
     let connection = shell(dir);
-    let mut statement = connection
-        .prepare("SELECT seq FROM events ORDER BY seq")
-        .unwrap();
+    let mut statement = connection.prepare("SELECT seq FROM events ORDER BY seq").unwrap();
     let seqs = statement.query_map([], |row| row.get::<_, i64>(0)).unwrap();
     seqs.map(|seq| seq.unwrap().cast_unsigned()).collect()
 }

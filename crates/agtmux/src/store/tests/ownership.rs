@@ -6,9 +6,7 @@ use super::*;
 
 #[test]
 fn of_eight_that_race_one_wins() {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .build()
-        .unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let dir = state_dir();
     for round in 1..=50 {
         let (start, finish) = (Barrier::new(8), Barrier::new(8));
@@ -21,10 +19,7 @@ fn of_eight_that_race_one_wins() {
                 outcome
             };
             let threads: Vec<_> = (0..8).map(|_| scope.spawn(race)).collect();
-            threads
-                .into_iter()
-                .map(|thread| thread.join().unwrap())
-                .collect()
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
         let mut winners = Vec::new();
         for outcome in outcomes {
@@ -46,13 +41,7 @@ fn a_second_opener_learns_who_owns_the_directory() {
     let dir = state_dir();
     let _opened = open_default(dir.path());
     let error = open(dir.path(), Options::default(), BOOT).unwrap_err();
-    assert_eq!(
-        error,
-        StoreError::Owned {
-            path: dir.path().to_owned(),
-            pid: Some(std::process::id())
-        }
-    );
+    assert_eq!(error, StoreError::Owned { path: dir.path().to_owned(), pid: Some(std::process::id()) });
     assert_eq!(error.code(), "E_STORE_OWNED");
 }
 
@@ -67,12 +56,7 @@ async fn an_owner_whose_lock_was_lost_is_fenced() {
     let error = old.writer.append(ticks([2])).await.unwrap_err();
     assert!(matches!(error, StoreError::Fenced { .. }), "{error}");
     assert!(old.writer.reserve(u64::MAX >> 2).await.is_err());
-    assert!(
-        old.writer
-            .retain(Timestamp(i64::MAX), engine_state(), 3)
-            .await
-            .is_err()
-    );
+    assert!(old.writer.retain(Timestamp(i64::MAX), engine_state(), 3).await.is_err());
     new.writer.append(ticks([4])).await.unwrap();
     assert_eq!(logged_seqs(dir.path()), [1, 4]);
 }

@@ -40,13 +40,7 @@ fn a_directory_that_others_may_write_is_refused() {
     let dir = state_dir();
     std::fs::set_permissions(dir.path(), Permissions::from_mode(0o770)).unwrap();
     let error = refusal(dir.path());
-    assert_eq!(
-        error,
-        StoreError::Exposed {
-            path: dir.path().to_owned(),
-            mode: 0o770
-        }
-    );
+    assert_eq!(error, StoreError::Exposed { path: dir.path().to_owned(), mode: 0o770 });
     assert!(error.hint().contains("chmod 700"));
 }
 
@@ -57,51 +51,28 @@ fn a_directory_of_another_user_is_refused() {
         println!("skipped: only root can give a directory away");
         return;
     }
-    assert_eq!(
-        refusal(dir.path()),
-        StoreError::ForeignOwner {
-            path: dir.path().to_owned(),
-            uid: 65_534
-        }
-    );
+    assert_eq!(refusal(dir.path()), StoreError::ForeignOwner { path: dir.path().to_owned(), uid: 65_534 });
 }
 
 #[test]
 fn a_file_in_the_directorys_place_is_refused() {
     let file = tempfile::NamedTempFile::new().unwrap();
-    assert_eq!(
-        refusal(file.path()),
-        StoreError::NotADirectory {
-            path: file.path().to_owned()
-        }
-    );
+    assert_eq!(refusal(file.path()), StoreError::NotADirectory { path: file.path().to_owned() });
     let error = refusal(&file.path().join("below"));
-    assert!(
-        matches!(error, StoreError::NotADirectory { .. }),
-        "{error:?}"
-    );
+    assert!(matches!(error, StoreError::NotADirectory { .. }), "{error:?}");
 }
 
 #[test]
 fn what_is_no_database_is_refused_and_kept() {
     let dir = state_dir();
     let db = dir.path().join("agtmux.db");
-    for content in [
-        b"hello".repeat(1),
-        b"just some text, no database\n".repeat(100),
-    ] {
+    for content in [b"hello".to_vec(), b"just some text, no database\n".repeat(100)] {
         std::fs::write(&db, &content).unwrap();
         let error = refusal(dir.path());
         assert_eq!(error.code(), "E_STORE_CORRUPT");
-        assert!(
-            error.to_string().contains("not a SQLite database"),
-            "{error}"
-        );
+        assert!(error.to_string().contains("not a SQLite database"), "{error}");
         assert!(error.hint().contains(&format!("mv {} ", db.display())));
-        assert!(
-            std::fs::read(&db).unwrap() == content,
-            "the file was written to"
-        );
+        assert!(std::fs::read(&db).unwrap() == content, "the file was written to");
     }
 }
 
@@ -119,10 +90,7 @@ async fn a_damaged_database_is_refused_and_kept() {
         std::fs::write(&db, &damaged).unwrap();
         let error = refusal(dir.path());
         assert_eq!(error.code(), "E_STORE_CORRUPT", "page {page}: {error}");
-        assert!(
-            std::fs::read(&db).unwrap() == damaged,
-            "page {page} was written to: {error}"
-        );
+        assert!(std::fs::read(&db).unwrap() == damaged, "page {page} was written to: {error}");
     }
 
     std::fs::write(&db, &sound[..sound.len() / 2]).unwrap();
@@ -133,24 +101,12 @@ async fn a_damaged_database_is_refused_and_kept() {
 async fn a_newer_database_is_refused_without_touching_a_byte() {
     let dir = state_dir();
     filled(dir.path()).await;
-    shell(dir.path())
-        .pragma_update(None, "user_version", 99)
-        .unwrap();
+    shell(dir.path()).pragma_update(None, "user_version", 99).unwrap();
     let db = dir.path().join("agtmux.db");
     let before = std::fs::read(&db).unwrap();
     let error = refusal(dir.path());
-    assert_eq!(
-        error,
-        StoreError::Newer {
-            path: db.clone(),
-            found: 99,
-            known: migrate::KNOWN
-        }
-    );
-    assert!(
-        std::fs::read(&db).unwrap() == before,
-        "the file was written to"
-    );
+    assert_eq!(error, StoreError::Newer { path: db.clone(), found: 99, known: migrate::KNOWN });
+    assert!(std::fs::read(&db).unwrap() == before, "the file was written to");
 }
 
 #[tokio::test]
@@ -158,17 +114,13 @@ async fn a_newer_version_that_is_only_in_the_wal_is_seen_too() {
     let (dir, crashed) = (state_dir(), state_dir());
     filled(dir.path()).await;
     let connection = shell(dir.path());
-    connection
-        .pragma_update(None, "wal_autocheckpoint", 0)
-        .unwrap();
+    connection.pragma_update(None, "wal_autocheckpoint", 0).unwrap();
     connection.pragma_update(None, "user_version", 99).unwrap();
     // What a crash would leave is what the files hold while the connection is still open.
     for file in ["agtmux.db", "agtmux.db-wal"] {
         std::fs::copy(dir.path().join(file), crashed.path().join(file)).unwrap();
     }
-    let read = || {
-        ["agtmux.db", "agtmux.db-wal"].map(|file| std::fs::read(crashed.path().join(file)).unwrap())
-    };
+    let read = || ["agtmux.db", "agtmux.db-wal"].map(|file| std::fs::read(crashed.path().join(file)).unwrap());
     let before = read();
     assert_eq!(refusal(crashed.path()).code(), "E_STORE_NEWER");
     assert!(read() == before, "the files changed");
@@ -177,17 +129,11 @@ async fn a_newer_version_that_is_only_in_the_wal_is_seen_too() {
 #[tokio::test]
 async fn a_locked_database_is_reported_as_busy_and_recovers() {
     let dir = state_dir();
-    let options = Options {
-        busy_timeout_ms: 20,
-        ..Options::default()
-    };
+    let options = Options { busy_timeout_ms: 20, ..Options::default() };
     let opened = open(dir.path(), options, BOOT).unwrap();
     let other = shell(dir.path());
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    assert_eq!(
-        opened.writer.append(ticks([1])).await.unwrap_err().code(),
-        "E_STORE_BUSY"
-    );
+    assert_eq!(opened.writer.append(ticks([1])).await.unwrap_err().code(), "E_STORE_BUSY");
     other.execute_batch("ROLLBACK").unwrap();
     opened.writer.append(ticks([2])).await.unwrap();
     assert_eq!(logged_seqs(dir.path()), [2]);

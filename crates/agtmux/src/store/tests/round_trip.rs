@@ -14,22 +14,9 @@ async fn every_fact_survives_a_restart() {
     assert_eq!(opened.recovered.notes, Vec::<String>::new());
 
     let events = one_of_each();
-    opened
-        .writer
-        .append(Batch {
-            events: events.clone(),
-            projection: rows(),
-        })
-        .await
-        .unwrap();
-    let with_payloads = EventFilter {
-        payloads: true,
-        ..EventFilter::default()
-    };
-    assert_eq!(
-        opened.reader.events_after(0, 100, &with_payloads).unwrap(),
-        events
-    );
+    opened.writer.append(Batch { events: events.clone(), projection: rows() }).await.unwrap();
+    let with_payloads = EventFilter { payloads: true, ..EventFilter::default() };
+    assert_eq!(opened.reader.events_after(0, 100, &with_payloads).unwrap(), events);
     opened.writer.close().await.unwrap();
 
     let recovered = open_default(dir.path()).recovered;
@@ -45,12 +32,7 @@ async fn every_fact_survives_a_restart() {
 
 #[test]
 fn the_type_column_repeats_the_name_in_the_body() {
-    let checkpoint = event(
-        1,
-        Fact::Checkpoint {
-            state: Box::new(engine_state()),
-        },
-    );
+    let checkpoint = event(1, Fact::Checkpoint { state: Box::new(engine_state()) });
     for event in one_of_each().iter().chain([&checkpoint]) {
         let body = serde_json::to_value(&event.fact).unwrap();
         assert_eq!(body["type"], log::kind(&event.fact));
@@ -61,47 +43,20 @@ fn the_type_column_repeats_the_name_in_the_body() {
 async fn filters_choose_by_runtime_and_type() {
     let dir = state_dir();
     let opened = open_default(dir.path());
-    opened
-        .writer
-        .append(Batch {
-            events: one_of_each(),
-            projection: Vec::new(),
-        })
-        .await
-        .unwrap();
+    opened.writer.append(Batch { events: one_of_each(), projection: Vec::new() }).await.unwrap();
     let seqs = |after, limit, filter: &EventFilter| -> Vec<u64> {
-        opened
-            .reader
-            .events_after(after, limit, filter)
-            .unwrap()
-            .iter()
-            .map(|event| event.seq)
-            .collect()
+        opened.reader.events_after(after, limit, filter).unwrap().iter().map(|event| event.seq).collect()
     };
 
-    let of_runtime = EventFilter {
-        runtime: Some(runtime_id()),
-        ..EventFilter::default()
-    };
+    let of_runtime = EventFilter { runtime: Some(runtime_id()), ..EventFilter::default() };
     assert_eq!(seqs(0, 100, &of_runtime), [6, 7, 8, 9, 10, 14]);
     assert_eq!(seqs(7, 2, &of_runtime), [8, 9]);
-    let of_types = EventFilter {
-        types: vec!["tick".into(), "signal".into()],
-        ..EventFilter::default()
-    };
+    let of_types = EventFilter { types: vec!["tick".into(), "signal".into()], ..EventFilter::default() };
     assert_eq!(seqs(0, 100, &of_types), [13, 18]);
     assert_eq!(seqs(17, 100, &EventFilter::default()), [18]);
 
     let stats = opened.reader.stats().unwrap();
-    assert_eq!(
-        (
-            stats.events,
-            stats.first_seq,
-            stats.last_seq,
-            stats.payloads
-        ),
-        (18, Some(1), Some(18), 1)
-    );
+    assert_eq!((stats.events, stats.first_seq, stats.last_seq, stats.payloads), (18, Some(1), Some(18), 1));
     assert!(stats.bytes > 0);
 }
 
@@ -109,69 +64,32 @@ async fn filters_choose_by_runtime_and_type() {
 async fn the_projection_follows_and_forgets() {
     let dir = state_dir();
     let opened = open_default(dir.path());
-    let write = |projection| {
-        opened.writer.append(Batch {
-            events: Vec::new(),
-            projection,
-        })
-    };
+    let write = |projection| opened.writer.append(Batch { events: Vec::new(), projection });
     let count = |table: &str| -> i64 {
-        shell(dir.path())
-            .query_row(&format!("SELECT count(*) FROM {table}"), [], |row| {
-                row.get(0)
-            })
-            .unwrap()
+        shell(dir.path()).query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).unwrap()
     };
 
     write(rows()).await.unwrap();
     write(rows()).await.unwrap();
-    for table in [
-        "targets",
-        "servers",
-        "panes",
-        "runtimes",
-        "states",
-        "runtime_source_cursors",
-        "adapters",
-    ] {
+    for table in ["targets", "servers", "panes", "runtimes", "states", "runtime_source_cursors", "adapters"] {
         assert_eq!(count(table), 1, "{table}");
     }
-    write(vec![Row::State(state_row(State::Idle, 2))])
-        .await
-        .unwrap();
+    write(vec![Row::State(state_row(State::Idle, 2))]).await.unwrap();
     let state: (String, i64) = shell(dir.path())
-        .query_row("SELECT state, state_version FROM states", [], |row| {
-            Ok((row.get(0)?, row.get(1)?))
-        })
+        .query_row("SELECT state, state_version FROM states", [], |row| Ok((row.get(0)?, row.get(1)?)))
         .unwrap();
     assert_eq!(state, ("idle".into(), 2));
 
     write(vec![Row::PaneGone(pane_key())]).await.unwrap();
     assert_eq!(count("panes"), 0);
     write(rows()).await.unwrap();
-    write(vec![Row::ServerGone(pane_key().server)])
-        .await
-        .unwrap();
-    assert_eq!(
-        (count("servers"), count("panes"), count("runtimes")),
-        (0, 0, 1)
-    );
+    write(vec![Row::ServerGone(pane_key().server)]).await.unwrap();
+    assert_eq!((count("servers"), count("panes"), count("runtimes")), (0, 0, 1));
     write(rows()).await.unwrap();
-    let ended = Row::RuntimeEnded {
-        runtime: runtime_id(),
-        at: Timestamp(5),
-        how: Ending::ServerGone,
-    };
-    write(vec![Row::TargetGone(TargetName::new("local")), ended])
-        .await
-        .unwrap();
-    assert_eq!(
-        (count("targets"), count("servers"), count("panes")),
-        (0, 0, 0)
-    );
-    let ending: String = shell(dir.path())
-        .query_row("SELECT ending FROM runtimes", [], |row| row.get(0))
-        .unwrap();
+    let ended = Row::RuntimeEnded { runtime: runtime_id(), at: Timestamp(5), how: Ending::ServerGone };
+    write(vec![Row::TargetGone(TargetName::new("local")), ended]).await.unwrap();
+    assert_eq!((count("targets"), count("servers"), count("panes")), (0, 0, 0));
+    let ending: String = shell(dir.path()).query_row("SELECT ending FROM runtimes", [], |row| row.get(0)).unwrap();
     assert_eq!(ending, "server_gone");
 }
 
@@ -181,62 +99,29 @@ async fn repeats_are_logged_and_only_the_first_is_bound() {
     let opened = open_default(dir.path());
     let runtime = runtime_id();
     let dispositions = [
-        Disposition::Bound {
-            runtime: runtime.clone(),
-        },
-        Disposition::Bound {
-            runtime: runtime.clone(),
-        },
-        Disposition::Duplicate {
-            runtime: runtime.clone(),
-        },
-        Disposition::OutOfOrder {
-            runtime: runtime.clone(),
-        },
+        Disposition::Bound { runtime: runtime.clone() },
+        Disposition::Bound { runtime: runtime.clone() },
+        Disposition::Duplicate { runtime: runtime.clone() },
+        Disposition::OutOfOrder { runtime: runtime.clone() },
         Disposition::RuntimeEnded { runtime },
-        Disposition::Unbound {
-            why: "no such pane".into(),
-        },
+        Disposition::Unbound { why: "no such pane".into() },
         Disposition::Pending,
     ];
-    let mut events: Vec<Event> = (1..=dispositions.len() as u64)
-        .map(|seq| signal(seq, None, None))
-        .collect();
+    let mut events: Vec<Event> = (1..=dispositions.len() as u64).map(|seq| signal(seq, None, None)).collect();
     for event in &mut events {
         if let Fact::Signal(signal) = &mut event.fact {
             signal.dedupe_key = "same".into();
         }
     }
-    let projection = (1..)
-        .zip(dispositions)
-        .map(|(seq, disposition)| Row::Disposition { seq, disposition })
-        .collect();
-    opened
-        .writer
-        .append(Batch { events, projection })
-        .await
-        .unwrap();
+    let projection = (1..).zip(dispositions).map(|(seq, disposition)| Row::Disposition { seq, disposition }).collect();
+    opened.writer.append(Batch { events, projection }).await.unwrap();
 
     let connection = shell(dir.path());
-    let mut statement = connection
-        .prepare("SELECT bind_status FROM events ORDER BY seq")
-        .unwrap();
-    let found: Vec<String> = statement
-        .query_map([], |row| row.get(0))
-        .unwrap()
-        .map(Result::unwrap)
-        .collect();
+    let mut statement = connection.prepare("SELECT bind_status FROM events ORDER BY seq").unwrap();
+    let found: Vec<String> = statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
     assert_eq!(
         found,
-        [
-            "bound",
-            "duplicate",
-            "duplicate",
-            "out_of_order",
-            "runtime_ended",
-            "dropped_unbound",
-            "pending_bind"
-        ]
+        ["bound", "duplicate", "duplicate", "out_of_order", "runtime_ended", "dropped_unbound", "pending_bind"]
     );
 }
 
@@ -247,10 +132,7 @@ async fn a_bad_batch_fails_alone() {
     opened.writer.append(ticks([10])).await.unwrap();
 
     // All of these are sent before the thread can answer the first, so that they meet in groups.
-    let orphan = Batch {
-        events: ticks([40]).events,
-        projection: vec![Row::State(state_row(State::Idle, 1))],
-    };
+    let orphan = Batch { events: ticks([40]).events, projection: vec![Row::State(state_row(State::Idle, 1))] };
     let (a, repeated, b, orphaned, c) = tokio::join!(
         opened.writer.append(ticks([11])),
         opened.writer.append(ticks([12, 10])),
@@ -259,14 +141,8 @@ async fn a_bad_batch_fails_alone() {
         opened.writer.append(ticks([14])),
     );
     assert_eq!((a, b, c), (Ok(()), Ok(()), Ok(())));
-    assert!(
-        matches!(repeated, Err(StoreError::Rejected { .. })),
-        "{repeated:?}"
-    );
-    assert!(
-        matches!(orphaned, Err(StoreError::Rejected { .. })),
-        "{orphaned:?}"
-    );
+    assert!(matches!(repeated, Err(StoreError::Rejected { .. })), "{repeated:?}");
+    assert!(matches!(orphaned, Err(StoreError::Rejected { .. })), "{orphaned:?}");
     opened.writer.close().await.unwrap();
     assert_eq!(logged_seqs(dir.path()), [10, 11, 13, 14]);
 }
@@ -295,9 +171,7 @@ async fn wait_for_owner(dir: &Path) -> Opened {
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
     loop {
         match open(dir, Options::default(), BOOT) {
-            Err(StoreError::Owned { .. }) if std::time::Instant::now() < deadline => {
-                tokio::task::yield_now().await
-            }
+            Err(StoreError::Owned { .. }) if std::time::Instant::now() < deadline => tokio::task::yield_now().await,
             outcome => return outcome.unwrap(),
         }
     }
@@ -316,36 +190,18 @@ async fn a_snapshot_shortens_the_tail() {
 
     let opened = open_default(dir.path());
     assert_eq!(opened.recovered.base, Some((8, engine_state())));
-    assert_eq!(
-        opened
-            .recovered
-            .tail
-            .iter()
-            .map(|event| event.seq)
-            .collect::<Vec<_>>(),
-        [9, 10]
-    );
+    assert_eq!(opened.recovered.tail.iter().map(|event| event.seq).collect::<Vec<_>>(), [9, 10]);
     opened.writer.close().await.unwrap();
 
-    shell(dir.path())
-        .execute("UPDATE snapshots SET format = '0/other' WHERE seq = 8", [])
-        .unwrap();
+    shell(dir.path()).execute("UPDATE snapshots SET format = '0/other' WHERE seq = 8", []).unwrap();
     let opened = open_default(dir.path());
     assert_eq!(opened.recovered.base, Some((5, engine_state())));
-    assert_eq!(
-        opened.recovered.notes,
-        ["snapshot 8 has format 0/other and was passed over"]
-    );
+    assert_eq!(opened.recovered.notes, ["snapshot 8 has format 0/other and was passed over"]);
     opened.writer.close().await.unwrap();
 
-    shell(dir.path())
-        .execute("UPDATE snapshots SET body = '{' WHERE seq = 5", [])
-        .unwrap();
+    shell(dir.path()).execute("UPDATE snapshots SET body = '{' WHERE seq = 5", []).unwrap();
     let recovered = open_default(dir.path()).recovered;
-    assert_eq!(
-        (recovered.base, recovered.tail.len(), recovered.notes.len()),
-        (None, 10, 2)
-    );
+    assert_eq!((recovered.base, recovered.tail.len(), recovered.notes.len()), (None, 10, 2));
 }
 
 #[tokio::test]
@@ -354,30 +210,10 @@ async fn an_event_that_cannot_be_read_is_left_out_and_noted() {
     let opened = open_default(dir.path());
     opened.writer.append(ticks(1..=3)).await.unwrap();
     opened.writer.close().await.unwrap();
-    shell(dir.path())
-        .execute("UPDATE events SET v = 99 WHERE seq = 2", [])
-        .unwrap();
+    shell(dir.path()).execute("UPDATE events SET v = 99 WHERE seq = 2", []).unwrap();
 
     let opened = open_default(dir.path());
-    assert_eq!(
-        opened
-            .recovered
-            .tail
-            .iter()
-            .map(|event| event.seq)
-            .collect::<Vec<_>>(),
-        [1, 3]
-    );
-    assert_eq!(
-        opened.recovered.notes,
-        ["event 2 cannot be read: format 99 is newer than 1; it was left out"]
-    );
-    assert_eq!(
-        opened
-            .reader
-            .events_after(0, 10, &EventFilter::default())
-            .unwrap()
-            .len(),
-        2
-    );
+    assert_eq!(opened.recovered.tail.iter().map(|event| event.seq).collect::<Vec<_>>(), [1, 3]);
+    assert_eq!(opened.recovered.notes, ["event 2 cannot be read: format 99 is newer than 1; it was left out"]);
+    assert_eq!(opened.reader.events_after(0, 10, &EventFilter::default()).unwrap().len(), 2);
 }
