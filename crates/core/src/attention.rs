@@ -40,7 +40,7 @@ impl CallKind {
     }
 }
 
-/// A call that was raised and that nothing has settled.
+/// A call that was raised.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Call {
     kind: CallKind,
@@ -65,7 +65,8 @@ pub struct AttentionRecord {
     pub notified: u64,
     /// Log position of the last time a person looked.
     seen: u64,
-    /// Calls that are not settled, at most [`AttentionRecord::CALLS`], newest last.
+    /// The latest calls, at most [`AttentionRecord::CALLS`], newest last. Settled ones are kept: what settled them may
+    /// be taken back, and then they must not be raised again.
     calls: Vec<Call>,
 }
 
@@ -75,15 +76,15 @@ impl AttentionRecord {
     /// Compares a new judgement with the calls raised before. Says whether anything that is shown changed.
     pub(crate) fn update(&mut self, judgement: &Judgement<'_>) -> bool {
         let before = (self.nudge_seq, self.calling, self.unseen);
-        self.settle(&judgement.facts);
+        let settled = Settled::by(&judgement.facts);
         self.unseen = done(&judgement.facts).is_some_and(|seq| seq > self.seen);
         let call = judgement
             .deciding
             .filter(|_| judgement.verdict.state != State::Unknown)
             .and_then(|place| call(&judgement.facts[place], judgement.verdict.state));
         self.calling = call.as_ref().map(|call| call.kind);
-        if let Some(call) = call.filter(|call| !self.calls.iter().any(|raised| raised.covers(call)))
-        {
+        let known = |call: &Call| self.calls.iter().any(|raised| raised.covers(call) && !settled.includes(raised));
+        if let Some(call) = call.filter(|call| !known(call)) {
             if self.calls.len() >= Self::CALLS {
                 self.calls.remove(0);
             }
@@ -105,7 +106,7 @@ impl AttentionRecord {
     }
 
     /// A notification went out.
-    pub(crate) fn notify(&mut self, nudge_seq: u64) {
+    pub(crate) fn notified(&mut self, nudge_seq: u64) {
         self.notified = self.notified.max(nudge_seq.min(self.nudge_seq));
     }
 
@@ -114,30 +115,36 @@ impl AttentionRecord {
         self.nudge_seq > 0 && self.acknowledged >= self.nudge_seq
     }
 
-    /// The call for which a notification should go out. A completion that has aged away still calls until seen.
+    /// The call for which a notification should go out. A completion calls until somebody looks, though it may have
+    /// aged into idleness; everything else calls while it is so.
     pub(crate) fn wants_notification(&self) -> Option<CallKind> {
-        let kind = self.calling.or_else(|| {
-            let last = self.calls.last().map(|call| call.kind);
-            last.filter(|kind| *kind == CallKind::Completion && self.unseen)
-        })?;
+        let last = self.calls.last().map(|call| call.kind);
+        let kind = match self.calling.or(last)? {
+            CallKind::Completion => self.unseen.then_some(CallKind::Completion),
+            CallKind::Error | CallKind::Approval | CallKind::Input => self.calling,
+        }?;
         (self.nudge_seq > self.notified && !self.is_acknowledged()).then_some(kind)
     }
+}
 
-    /// Drops the calls that later statements have settled.
-    fn settle(&mut self, facts: &[Weighed<'_>]) {
-        let latest = |slot| {
-            facts
-                .iter()
-                .filter(|w| w.held.value.slot() == slot)
-                .map(|w| w.held.last.mark)
-                .max()
-        };
+/// What settles calls: the latest turn start, and the latest "unblocked".
+struct Settled {
+    started: Option<Mark>,
+    answered: Option<Mark>,
+}
+
+impl Settled {
+    fn by(facts: &[Weighed<'_>]) -> Self {
+        let latest = |slot| facts.iter().filter(|w| w.held.value.slot() == slot).map(|w| w.held.last.mark).max();
         let started = latest(Slot::TurnActive);
-        let answered = started.max(latest(Slot::Unblocked));
-        self.calls.retain(|call| match call.kind {
-            CallKind::Error | CallKind::Completion => Some(call.mark) > started,
-            CallKind::Approval | CallKind::Input => Some(call.mark) > answered,
-        });
+        Self { started, answered: started.max(latest(Slot::Unblocked)) }
+    }
+
+    fn includes(&self, call: &Call) -> bool {
+        match call.kind {
+            CallKind::Error | CallKind::Completion => Some(call.mark) < self.started,
+            CallKind::Approval | CallKind::Input => Some(call.mark) < self.answered,
+        }
     }
 }
 
@@ -151,35 +158,16 @@ impl Call {
 fn call(fact: &Weighed<'_>, state: State) -> Option<Call> {
     let text = fact.held.message.clone().unwrap_or_default();
     let (kind, identity) = match (&fact.held.value, state) {
-        (Value::TurnEnded(Outcome::Failed { cause }), _) => {
-            (CallKind::Error, format!("{} {text}", cause.name()))
-        }
+        (Value::TurnEnded(Outcome::Failed { cause }), _) => (CallKind::Error, format!("{} {text}", cause.name())),
         (Value::TurnEnded(Outcome::Done), State::Completed) => (CallKind::Completion, text),
-        (
-            Value::Blocked(Blocking::Approval {
-                subject,
-                prompt_hash,
-            }),
-            _,
-        ) => (
-            CallKind::Approval,
-            prompt_hash
-                .clone()
-                .or_else(|| subject.clone())
-                .unwrap_or(text),
-        ),
-        (Value::Blocked(Blocking::Dialog { name }), _) => {
-            (CallKind::Input, name.clone().unwrap_or(text))
+        (Value::Blocked(Blocking::Approval { subject, prompt_hash }), _) => {
+            (CallKind::Approval, prompt_hash.clone().or_else(|| subject.clone()).unwrap_or(text))
         }
+        (Value::Blocked(Blocking::Dialog { name }), _) => (CallKind::Input, name.clone().unwrap_or(text)),
         (Value::Blocked(Blocking::Input { .. }), _) => (CallKind::Input, text),
         _ => return None,
     };
-    Some(Call {
-        kind,
-        identity,
-        source: fact.source,
-        mark: fact.held.last.mark,
-    })
+    Some(Call { kind, identity, source: fact.source, mark: fact.held.last.mark })
 }
 
 /// Log position of the completion that the strongest source tells of, if no later turn started. Old news counts: a

@@ -40,19 +40,12 @@ pub(crate) struct Processes(BTreeMap<ProcessKey, Vec<RuntimeId>>);
 impl Processes {
     pub(crate) fn of(topology: &Topology) -> Self {
         let mut processes = Self::default();
-        topology
-            .runtimes
-            .values()
-            .filter(|runtime| runtime.is_live())
-            .for_each(|runtime| processes.add(runtime));
+        topology.runtimes.values().filter(|runtime| runtime.is_live()).for_each(|runtime| processes.add(runtime));
         processes
     }
 
     pub(crate) fn add(&mut self, runtime: &Runtime) {
-        self.0
-            .entry(runtime.process)
-            .or_default()
-            .push(runtime.id.clone());
+        self.0.entry(runtime.process).or_default().push(runtime.id.clone());
     }
 
     pub(crate) fn remove(&mut self, runtime: &Runtime) {
@@ -64,17 +57,8 @@ impl Processes {
         }
     }
 
-    fn find<'a>(
-        &self,
-        topology: &'a Topology,
-        target: &TargetName,
-        process: ProcessKey,
-    ) -> Option<&'a Runtime> {
-        self.0
-            .get(&process)?
-            .iter()
-            .filter_map(|id| topology.live(id))
-            .find(|runtime| runtime.target == *target)
+    fn find<'a>(&self, topology: &'a Topology, target: &TargetName, process: ProcessKey) -> Option<&'a Runtime> {
+        self.0.get(&process)?.iter().filter_map(|id| topology.live(id)).find(|runtime| runtime.target == *target)
     }
 }
 
@@ -87,17 +71,13 @@ pub(crate) fn bind(topology: &Topology, processes: &Processes, event: &SignalEve
     if let Some(id) = &claim.runtime {
         return match topology.runtimes.get(id) {
             None => Binding::Nobody("unknown runtime"),
-            Some(runtime) if runtime.target != claim.target => {
-                Binding::Nobody("runtime of another target")
-            }
+            Some(runtime) if runtime.target != claim.target => Binding::Nobody("runtime of another target"),
             Some(runtime) if !runtime.is_live() => Binding::Ended(id.clone()),
             Some(_) => Binding::To(id.clone()),
         };
     }
     if let Some(ancestors) = &claim.ancestors {
-        let proven = ancestors
-            .iter()
-            .find_map(|process| processes.find(topology, &claim.target, *process));
+        let proven = ancestors.iter().find_map(|process| processes.find(topology, &claim.target, *process));
         return proven.map_or(Binding::Pending, |runtime| Binding::To(runtime.id.clone()));
     }
     match (&claim.pane, claim.process) {
@@ -110,11 +90,7 @@ pub(crate) fn bind(topology: &Topology, processes: &Processes, event: &SignalEve
 }
 
 fn bind_by_pane(topology: &Topology, claim: &Claim, event: &SignalEvent) -> Binding {
-    let Some((key, pane)) = claim
-        .pane
-        .as_ref()
-        .and_then(|key| topology.panes.get_key_value(key))
-    else {
+    let Some((key, pane)) = claim.pane.as_ref().and_then(|key| topology.panes.get_key_value(key)) else {
         return Binding::Pending;
     };
     if topology.target_of(key) != Some(&claim.target) {
@@ -123,10 +99,7 @@ fn bind_by_pane(topology: &Topology, claim: &Claim, event: &SignalEvent) -> Bind
     let Some(runtime) = topology.living_in(key) else {
         return Binding::Pending;
     };
-    if claim
-        .process
-        .is_some_and(|process| process != runtime.process)
-    {
+    if claim.process.is_some_and(|process| process != runtime.process) {
         return Binding::Pending;
     }
     match &pane.fence {
@@ -187,10 +160,7 @@ impl Pending {
     }
 
     /// Takes out everything that can be settled now, in the order it was made.
-    pub(crate) fn settle(
-        &mut self,
-        settle: impl Fn(&SignalEvent) -> Binding,
-    ) -> Vec<(Waiting, Binding)> {
+    pub(crate) fn settle(&mut self, settle: impl Fn(&SignalEvent) -> Binding) -> Vec<(Waiting, Binding)> {
         let mut settled = Vec::new();
         for waiting in std::mem::take(&mut self.queue) {
             match settle(&waiting.event) {

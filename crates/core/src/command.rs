@@ -90,30 +90,17 @@ impl RefusalCode {
 /// Checks a request against the state.
 pub(crate) fn decide(state: &EngineState, command: &Command) -> Result<Vec<Fact>, Refusal> {
     let fact = match command {
-        Command::AddTarget {
-            target,
-            kind,
-            connection,
-        } => {
+        Command::AddTarget { target, kind, connection } => {
             check_new_target(state, target)?;
-            Fact::TargetAdded {
-                target: target.clone(),
-                kind: *kind,
-                connection: connection.clone(),
-            }
+            Fact::TargetAdded { target: target.clone(), kind: *kind, connection: connection.clone() }
         }
         Command::RemoveTarget { target } => {
             known_target(state, target)?;
             if *target == TargetName::local() {
-                return Err(refuse(
-                    RefusalCode::PreconditionFailed,
-                    "this host is always a target",
-                )
-                .hint("only targets that were added can be removed"));
+                return Err(refuse(RefusalCode::PreconditionFailed, "this host is always a target")
+                    .hint("only targets that were added can be removed"));
             }
-            Fact::TargetRemoved {
-                target: target.clone(),
-            }
+            Fact::TargetRemoved { target: target.clone() }
         }
         Command::Acknowledge { runtime, nudge_seq } => {
             let latest = live_runtime(state, runtime)?.attention.nudge_seq;
@@ -122,18 +109,12 @@ pub(crate) fn decide(state: &EngineState, command: &Command) -> Result<Vec<Fact>
                 let message = format!("{runtime} has called {latest} times, not {nudge_seq}");
                 return Err(refuse(RefusalCode::PreconditionFailed, message));
             }
-            Fact::Acknowledged {
-                runtime: runtime.clone(),
-                nudge_seq,
-            }
+            Fact::Acknowledged { runtime: runtime.clone(), nudge_seq }
         }
         Command::Name { runtime, name } => {
             live_runtime(state, runtime)?;
             check_new_name(state, runtime, name.as_deref())?;
-            Fact::Named {
-                runtime: runtime.clone(),
-                name: name.clone(),
-            }
+            Fact::Named { runtime: runtime.clone(), name: name.clone() }
         }
         Command::Ingest(event) => {
             known_target(state, &event.claim.target)?;
@@ -142,9 +123,7 @@ pub(crate) fn decide(state: &EngineState, command: &Command) -> Result<Vec<Fact>
             }
             Fact::Signal(event.clone())
         }
-        Command::SetPolicy(policy) => Fact::PolicySet {
-            policy: policy.clone(),
-        },
+        Command::SetPolicy(policy) => Fact::PolicySet { policy: policy.clone() },
     };
     Ok(vec![fact])
 }
@@ -157,56 +136,30 @@ impl Refusal {
 }
 
 fn refuse(code: RefusalCode, message: impl Into<String>) -> Refusal {
-    Refusal {
-        code,
-        message: message.into(),
-        hint: None,
-    }
+    Refusal { code, message: message.into(), hint: None }
 }
 
 fn check_new_target(state: &EngineState, target: &TargetName) -> Result<(), Refusal> {
     if !target.is_valid() {
-        return Err(refuse(
-            RefusalCode::BadName,
-            format!("{:?} cannot name a target", target.as_str()),
-        )
-        .hint("1 to 63 of a-z, 0-9, '.', '_' and '-', the first a letter or digit"));
+        return Err(refuse(RefusalCode::BadName, format!("{:?} cannot name a target", target.as_str()))
+            .hint("1 to 63 of a-z, 0-9, '.', '_' and '-', the first a letter or digit"));
     }
     if state.topology.targets.contains_key(target) {
-        return Err(refuse(
-            RefusalCode::TargetExists,
-            format!("there is a target {target} already"),
-        ));
+        return Err(refuse(RefusalCode::TargetExists, format!("there is a target {target} already")));
     }
     Ok(())
 }
 
-fn check_new_name(
-    state: &EngineState,
-    runtime: &RuntimeId,
-    name: Option<&str>,
-) -> Result<(), Refusal> {
+fn check_new_name(state: &EngineState, runtime: &RuntimeId, name: Option<&str>) -> Result<(), Refusal> {
     let Some(name) = name else { return Ok(()) };
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-');
-    if name.is_empty()
-        || name.chars().count() > 63
-        || !name.chars().all(plain)
-        || name.starts_with("rt_")
-    {
-        return Err(refuse(
-            RefusalCode::BadName,
-            format!("{name:?} cannot name a runtime"),
-        )
-        .hint("1 to 63 letters, digits, '.', '_' and '-', not beginning with rt_"));
+    if name.is_empty() || name.chars().count() > 63 || !name.chars().all(plain) || name.starts_with("rt_") {
+        return Err(refuse(RefusalCode::BadName, format!("{name:?} cannot name a runtime"))
+            .hint("1 to 63 letters, digits, '.', '_' and '-', not beginning with rt_"));
     }
-    let taken = |other: &Runtime| {
-        other.is_live() && other.id != *runtime && other.name.as_deref() == Some(name)
-    };
+    let taken = |other: &Runtime| other.is_live() && other.id != *runtime && other.name.as_deref() == Some(name);
     if let Some(other) = state.topology.runtimes.values().find(|other| taken(other)) {
-        return Err(refuse(
-            RefusalCode::NameTaken,
-            format!("{name} is the name of {}", other.id),
-        ));
+        return Err(refuse(RefusalCode::NameTaken, format!("{name} is the name of {}", other.id)));
     }
     Ok(())
 }
@@ -215,31 +168,17 @@ fn known_target(state: &EngineState, target: &TargetName) -> Result<(), Refusal>
     if state.topology.targets.contains_key(target) {
         return Ok(());
     }
-    let known: Vec<_> = state
-        .topology
-        .targets
-        .keys()
-        .map(TargetName::as_str)
-        .collect();
-    Err(refuse(
-        RefusalCode::TargetNotFound,
-        format!("there is no target {:?}", target.as_str()),
-    )
-    .hint(format!("known: {}", known.join(", "))))
+    let known: Vec<_> = state.topology.targets.keys().map(TargetName::as_str).collect();
+    Err(refuse(RefusalCode::TargetNotFound, format!("there is no target {:?}", target.as_str()))
+        .hint(format!("known: {}", known.join(", "))))
 }
 
 fn live_runtime<'a>(state: &'a EngineState, id: &RuntimeId) -> Result<&'a Runtime, Refusal> {
     match state.topology.runtimes.get(id) {
         Some(runtime) => match runtime.ended {
             None => Ok(runtime),
-            Some((how, _)) => Err(refuse(
-                RefusalCode::RuntimeStale,
-                format!("{id} is over: {}", how.name()),
-            )),
+            Some((how, _)) => Err(refuse(RefusalCode::RuntimeStale, format!("{id} is over: {}", how.name()))),
         },
-        None => Err(refuse(
-            RefusalCode::RuntimeStale,
-            format!("{id} is not known"),
-        )),
+        None => Err(refuse(RefusalCode::RuntimeStale, format!("{id} is not known"))),
     }
 }

@@ -33,10 +33,6 @@ impl Deadlines {
     }
 
     pub(crate) fn due(&self, now: Timestamp) -> Vec<RuntimeId> {
-        self.by_time
-            .iter()
-            .take_while(|(deadline, _)| *deadline <= now)
-            .map(|(_, id)| id.clone())
-            .collect()
+        self.by_time.iter().take_while(|(deadline, _)| *deadline <= now).map(|(_, id)| id.clone()).collect()
     }
 }

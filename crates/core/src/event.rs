@@ -6,10 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::engine::EngineState;
-use crate::id::{
-    AgentId, BootId, IntentId, PaneKey, ProcessKey, RuntimeId, ServerId, SessionId, TargetName,
-    WindowId,
-};
+use crate::id::{AgentId, BootId, IntentId, PaneKey, ProcessKey, RuntimeId, ServerId, SessionId, TargetName, WindowId};
 use crate::policy::Policy;
 use crate::signal::SignalEvent;
 use crate::time::Timestamp;
@@ -260,6 +257,33 @@ impl Ending {
             Self::PaneClosed => "pane_closed",
             Self::ServerGone => "server_gone",
             Self::TargetRemoved => "target_removed",
+        }
+    }
+}
+
+impl Fact {
+    /// The runtime that a fact names, if it names one.
+    pub fn runtime(&self) -> Option<&RuntimeId> {
+        match self {
+            Self::RuntimeStarted { runtime, .. }
+            | Self::ProcessChanged { runtime, .. }
+            | Self::RuntimeEnded { runtime, .. }
+            | Self::Named { runtime, .. }
+            | Self::Seen { runtime }
+            | Self::Acknowledged { runtime, .. } => Some(runtime),
+            Self::Signal(signal) => signal.claim.runtime.as_ref(),
+            Self::PolicySet { .. }
+            | Self::TargetAdded { .. }
+            | Self::TargetRemoved { .. }
+            | Self::TargetHealth { .. }
+            | Self::ServerSeen { .. }
+            | Self::ServerGone { .. }
+            | Self::PanePlaced { .. }
+            | Self::PaneGone { .. }
+            | Self::IntentDone { .. }
+            | Self::Refused { .. }
+            | Self::Tick
+            | Self::Checkpoint { .. } => None,
         }
     }
 }

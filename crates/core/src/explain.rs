@@ -115,11 +115,7 @@ pub struct SourceHealth {
 pub fn explain(engine: &Engine, id: &RuntimeId) -> Option<Explanation> {
     let state = engine.state();
     let runtime = state.topology.runtimes.get(id)?;
-    let around = Surroundings {
-        policy: &state.policy,
-        health: state.topology.health(&runtime.target),
-        now: state.now,
-    };
+    let around = Surroundings { policy: &state.policy, health: state.topology.health(&runtime.target), now: state.now };
     let judgement = resolve::judge(runtime, around);
     Some(Explanation {
         runtime: id.clone(),
@@ -133,11 +129,7 @@ pub fn explain(engine: &Engine, id: &RuntimeId) -> Option<Explanation> {
         verdict: runtime.verdict.clone(),
         chain: chain(&judgement),
         sources: sources(runtime),
-        pending: state
-            .pending
-            .iter()
-            .filter(|waiting| waiting.event.claim.target == runtime.target)
-            .count() as u64,
+        pending: state.pending.iter().filter(|waiting| waiting.event.claim.target == runtime.target).count() as u64,
         dropped: state.pending.dropped,
         would_change: would_change(runtime, &judgement, around),
     })
@@ -151,27 +143,17 @@ fn chain(judgement: &Judgement<'_>) -> Vec<Step> {
         .enumerate()
         .map(|(place, fact)| {
             let status = match fact.standing {
-                Standing::Retired(by) => Status::Retired {
-                    by: name_of(by, &judgement.facts),
-                },
+                Standing::Retired(by) => Status::Retired { by: name_of(by, &judgement.facts) },
                 Standing::Expired => Status::Expired,
                 Standing::Fresh if judgement.deciding == Some(place) => Status::Deciding,
-                Standing::Fresh if deciding.is_some_and(|deciding| !fact.contradicts(deciding)) => {
-                    Status::Agrees
-                }
-                Standing::Fresh if !fact.held.value.slot().bears_state() => Status::Agrees,
+                Standing::Fresh if deciding.is_some_and(|deciding| !fact.contradicts(deciding)) => Status::Agrees,
+                Standing::Fresh if !fact.held.value.bears_state() => Status::Agrees,
                 Standing::Fresh => Status::Outranked,
             };
             step(fact, status)
         })
         .collect();
-    steps.sort_by_key(|step| {
-        (
-            rank(&step.status),
-            std::cmp::Reverse((step.evidence, step.seq)),
-            step.fact,
-        )
-    });
+    steps.sort_by_key(|step| (rank(&step.status), std::cmp::Reverse((step.evidence, step.seq)), step.fact));
     steps
 }
 
@@ -201,9 +183,7 @@ fn rank(status: &Status) -> u8 {
 
 fn name_of(mark: Mark, facts: &[Weighed<'_>]) -> String {
     let by = facts.iter().find(|fact| fact.held.last.mark == mark);
-    by.map_or_else(String::new, |fact| {
-        format!("{} from {}", describe(&fact.held.value), fact.source.name())
-    })
+    by.map_or_else(String::new, |fact| format!("{} from {}", describe(&fact.held.value), fact.source.name()))
 }
 
 fn sources(runtime: &Runtime) -> Vec<SourceHealth> {
@@ -223,11 +203,7 @@ fn sources(runtime: &Runtime) -> Vec<SourceHealth> {
         .collect()
 }
 
-fn would_change(
-    runtime: &Runtime,
-    judgement: &Judgement<'_>,
-    around: Surroundings<'_>,
-) -> Vec<String> {
+fn would_change(runtime: &Runtime, judgement: &Judgement<'_>, around: Surroundings<'_>) -> Vec<String> {
     if runtime.ended.is_some() {
         return vec!["nothing: the runtime is over".to_owned()];
     }
@@ -240,24 +216,23 @@ fn would_change(
     }
     if let Some(at) = runtime.next_change(around.policy, around.now) {
         let then = resolve::judge(runtime, Surroundings { now: at, ..around }).verdict;
-        if then != judgement.verdict {
-            let now = &judgement.verdict;
-            changes.push(format!(
-                "at {} {}/{} becomes {}/{}",
-                clock(at),
-                now.state.name(),
-                now.reason,
-                then.state.name(),
-                then.reason
-            ));
-        }
+        changes.extend(passing(at, &judgement.verdict, &then));
     }
-    changes.extend(
-        awaited(judgement.verdict.state)
-            .iter()
-            .map(|text| (*text).to_owned()),
-    );
+    changes.extend(awaited(judgement.verdict.state).iter().map(|text| (*text).to_owned()));
     changes
+}
+
+/// What the mere passing of time will do.
+fn passing(at: Timestamp, now: &Verdict, then: &Verdict) -> Option<String> {
+    let at = clock(at);
+    if (now.state, &now.reason) != (then.state, &then.reason) {
+        let (from, to) = (now.state.name(), then.state.name());
+        let (why, then_why) = (&now.reason, &then.reason);
+        Some(format!("at {at} {from}/{why} becomes {to}/{then_why}"))
+    } else {
+        let source = then.source.map_or("nobody", Source::name);
+        (now != then).then(|| format!("at {at} it rests on {source} alone"))
+    }
 }
 
 /// Signals that would move a state.
@@ -280,24 +255,17 @@ fn describe(value: &Value) -> String {
         Value::TurnEnded(Outcome::Interrupted) => "turn interrupted".to_owned(),
         Value::TurnEnded(Outcome::Failed { cause }) => format!("turn failed: {}", cause.name()),
         Value::Idle => "idle".to_owned(),
-        Value::Blocked(Blocking::Approval {
-            subject: Some(subject),
-            ..
-        }) => format!("blocked on approval of {subject}"),
-        Value::Blocked(Blocking::Approval { subject: None, .. }) => {
-            "blocked on approval".to_owned()
+        Value::Blocked(Blocking::Approval { subject: Some(subject), .. }) => {
+            format!("blocked on approval of {subject}")
         }
-        Value::Blocked(Blocking::Input {
-            kind: InputKind::Question,
-        }) => "blocked on a question".to_owned(),
-        Value::Blocked(Blocking::Input {
-            kind: InputKind::NeedsTesting,
-        }) => "blocked on testing".to_owned(),
+        Value::Blocked(Blocking::Approval { subject: None, .. }) => "blocked on approval".to_owned(),
+        Value::Blocked(Blocking::Input { kind: InputKind::Question }) => "blocked on a question".to_owned(),
+        Value::Blocked(Blocking::Input { kind: InputKind::NeedsTesting }) => "blocked on testing".to_owned(),
         Value::Blocked(Blocking::Dialog { name: Some(name) }) => {
             format!("blocked on dialog {name}")
         }
         Value::Blocked(Blocking::Dialog { name: None }) => "blocked on a dialog".to_owned(),
-        Value::Unblocked => "unblocked".to_owned(),
+        Value::Unblocked { .. } => "unblocked".to_owned(),
         Value::Work(None) => "between pieces of work".to_owned(),
         Value::Work(Some(Work::Thinking)) => "thinking".to_owned(),
         Value::Work(Some(Work::Tool { name })) => format!("tool {name}"),
@@ -315,62 +283,27 @@ fn describe(value: &Value) -> String {
 /// Time of day in UTC.
 fn clock(at: Timestamp) -> String {
     let seconds = at.0.div_euclid(1_000).rem_euclid(86_400);
-    format!(
-        "{:02}:{:02}:{:02}Z",
-        seconds / 3_600,
-        seconds / 60 % 60,
-        seconds % 60
-    )
+    format!("{:02}:{:02}:{:02}Z", seconds / 3_600, seconds / 60 % 60, seconds % 60)
 }
 
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let verdict = &self.verdict;
-        write!(
-            f,
-            "{} {}: {}/{}",
-            self.agent,
-            self.pane.pane,
-            verdict.state.name(),
-            verdict.reason
-        )?;
-        writeln!(
-            f,
-            " ({}) since {}",
-            verdict.confidence.name(),
-            clock(verdict.since)
-        )?;
+        write!(f, "{} {}: {}/{}", self.agent, self.pane.pane, verdict.state.name(), verdict.reason)?;
+        writeln!(f, " ({}) since {}", verdict.confidence.name(), clock(verdict.since))?;
         if let Some((how, at)) = self.ended {
             writeln!(f, "  ended: {} at {}", how.name(), clock(at))?;
         }
         for step in &self.chain {
-            write!(
-                f,
-                "  {} {}: {}",
-                step.evidence.name(),
-                step.source.name(),
-                step.value
-            )?;
+            write!(f, "  {} {}: {}", step.evidence.name(), step.source.name(), step.value)?;
             if let Some(message) = &step.message {
                 write!(f, " {message:?}")?;
             }
-            writeln!(
-                f,
-                " (#{} {}, until {}) {}",
-                step.seq,
-                clock(step.at),
-                clock(step.expires_at),
-                step.status
-            )?;
+            writeln!(f, " (#{} {}, until {}) {}", step.seq, clock(step.at), clock(step.expires_at), step.status)?;
         }
         for source in self.sources.iter().filter(|source| source.near_misses > 0) {
             let last = source.last_near_miss.as_deref().unwrap_or_default();
-            writeln!(
-                f,
-                "  {} near misses of {}, the last: {last:?}",
-                source.near_misses,
-                source.source.name()
-            )?;
+            writeln!(f, "  {} near misses of {}, the last: {last:?}", source.near_misses, source.source.name())?;
         }
         for change in &self.would_change {
             writeln!(f, "  would change it: {change}")?;

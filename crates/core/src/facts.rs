@@ -22,8 +22,11 @@ pub enum Value {
     Idle,
     /// The agent waits for the person.
     Blocked(Blocking),
-    /// It does not wait any more; the turn goes on.
-    Unblocked,
+    /// It does not wait any more.
+    Unblocked {
+        /// Whether that proves a turn. Approvals and questions belong to one, a dialog may come up without.
+        in_turn: bool,
+    },
     /// What it is busy with inside the turn; none between two pieces of work.
     Work(Option<Work>),
     /// How many background tasks run.
@@ -54,7 +57,7 @@ impl Value {
             Signal::TurnEnded { outcome } => Self::TurnEnded(*outcome),
             Signal::Idle => Self::Idle,
             Signal::Blocked { on } => Self::Blocked(on.clone()),
-            Signal::Unblocked => Self::Unblocked,
+            Signal::Unblocked => Self::Unblocked { in_turn: true },
             Signal::Working { with } => Self::Work(Some(with.clone())),
             Signal::WorkEnded => Self::Work(None),
             Signal::Background { count } => Self::Background(*count),
@@ -69,19 +72,29 @@ impl Value {
             Self::TurnEnded(_) => Slot::TurnEnded,
             Self::Idle => Slot::Idle,
             Self::Blocked(_) => Slot::Blocked,
-            Self::Unblocked => Slot::Unblocked,
+            Self::Unblocked { .. } => Slot::Unblocked,
             Self::Work(_) => Slot::Work,
             Self::Background(_) => Slot::Background,
             Self::Composer(_) => Slot::Composer,
         }
     }
 
-    /// The kind under which its lifetime is looked up.
+    /// Proves that a turn goes on, unless it is known to be over.
+    pub(crate) fn is_activity(&self) -> bool {
+        matches!(self, Self::TurnActive | Self::Work(_) | Self::Unblocked { in_turn: true })
+    }
+
+    /// Says which state the runtime is in; the others colour it.
+    pub(crate) fn bears_state(&self) -> bool {
+        self.is_activity() || matches!(self, Self::TurnEnded(_) | Self::Idle | Self::Blocked(_))
+    }
+
+    /// The kind under which its lifetime is looked up. That something was answered is news of the turn that goes on.
     pub fn kind(&self) -> FactKind {
         match self {
-            Self::TurnActive => FactKind::TurnActive,
+            Self::TurnActive | Self::Unblocked { .. } => FactKind::TurnActive,
             Self::TurnEnded(_) | Self::Idle => FactKind::TurnEnded,
-            Self::Blocked(_) | Self::Unblocked => FactKind::Blocking,
+            Self::Blocked(_) => FactKind::Blocking,
             Self::Work(_) => FactKind::Work,
             Self::Background(_) => FactKind::Background,
             Self::Composer(_) => FactKind::Composer,
@@ -93,16 +106,6 @@ impl Slot {
     /// A turn begins or ends here.
     pub(crate) const fn is_boundary(self) -> bool {
         matches!(self, Self::TurnActive | Self::TurnEnded | Self::Idle)
-    }
-
-    /// Proves that a turn goes on, unless it is known to be over.
-    pub(crate) const fn is_activity(self) -> bool {
-        matches!(self, Self::TurnActive | Self::Unblocked | Self::Work)
-    }
-
-    /// Says which state the runtime is in; the others colour it.
-    pub(crate) const fn bears_state(self) -> bool {
-        !matches!(self, Self::Background | Self::Composer)
     }
 }
 
@@ -125,8 +128,8 @@ pub struct Held {
     /// When it was last said.
     pub last: Said,
     /// The times it was said before that without the source saying otherwise, oldest first. They are kept so that a
-    /// redraw that says the same again does not make it look new (F4), whatever turns out to lie between the two. At
-    /// most [`Held::EARLIER`]; then the second oldest is dropped.
+    /// redraw that says the same again does not make it look new (F4), whatever turns out to lie between the two.
+    /// Work goes on through all its tools. At most [`Held::EARLIER`]; then the second oldest is dropped.
     earlier: Vec<Said>,
     /// Place of the last statement or renewal.
     pub(crate) renewed: Mark,
@@ -139,13 +142,22 @@ pub struct Held {
 impl Held {
     const EARLIER: usize = 15;
 
+    /// Takes over the history of the statement it replaces, if it says the same.
+    fn continues(&mut self, before: &mut Self) {
+        let same = self.value == before.value && self.message == before.message;
+        let slot = self.value.slot();
+        if slot == Slot::Work || same && !slot.is_boundary() {
+            self.earlier = std::mem::take(&mut before.earlier);
+            if self.earlier.len() >= Self::EARLIER {
+                self.earlier.remove(1);
+            }
+            self.earlier.push(before.last);
+        }
+    }
+
     /// The first time it was said after a place in history; the last time, if it was not said after it.
     pub(crate) fn first_after(&self, floor: Option<Mark>) -> Said {
-        self.earlier
-            .iter()
-            .copied()
-            .find(|said| Some(said.mark) > floor)
-            .unwrap_or(self.last)
+        self.earlier.iter().copied().find(|said| Some(said.mark) > floor).unwrap_or(self.last)
     }
 }
 
@@ -218,65 +230,45 @@ impl SourceRecord {
             | Signal::Composer { .. } => {
                 if let Some(value) = Value::of(signal) {
                     self.usable = true;
-                    self.say(value, message, said, &holds);
+                    self.say(self.in_context(value), message, said, &holds);
                 }
             }
         }
     }
 
-    fn say(
-        &mut self,
-        value: Value,
-        message: Option<&String>,
-        said: Said,
-        holds: &impl Fn(FactKind) -> Span,
-    ) {
+    /// Reads a statement in the light of what the source said before.
+    fn in_context(&self, value: Value) -> Value {
+        let on_dialog = |held: &Held| matches!(held.value, Value::Blocked(Blocking::Dialog { .. }));
+        match value {
+            Value::Unblocked { .. } => Value::Unblocked { in_turn: !self.held.iter().any(on_dialog) },
+            other => other,
+        }
+    }
+
+    fn say(&mut self, value: Value, message: Option<&String>, said: Said, holds: &impl Fn(FactKind) -> Span) {
         let slot = value.slot();
         if matches!(slot, Slot::Blocked | Slot::Unblocked | Slot::Work) {
             // What happens inside a turn proves that the turn goes on, though it proves no new beginning.
             self.renew(said, holds, |slot| slot == Slot::TurnActive);
         }
-        let expires_at = said.at + holds(value.kind());
-        match self
-            .held
-            .binary_search_by_key(&slot, |held| held.value.slot())
-        {
+        let mut held = Held {
+            expires_at: said.at + holds(value.kind()),
+            value,
+            last: said,
+            earlier: Vec::new(),
+            renewed: said.mark,
+            message: message.cloned(),
+        };
+        match self.held.binary_search_by_key(&slot, |held| held.value.slot()) {
             Ok(place) => {
-                let held = &mut self.held[place];
-                if slot.is_boundary() || held.value != value || held.message.as_ref() != message {
-                    held.earlier.clear();
-                } else {
-                    if held.earlier.len() >= Held::EARLIER {
-                        held.earlier.remove(1);
-                    }
-                    held.earlier.push(held.last);
-                }
-                held.last = said;
-                held.value = value;
-                held.renewed = said.mark;
-                held.expires_at = expires_at;
-                held.message = message.cloned();
+                held.continues(&mut self.held[place]);
+                self.held[place] = held;
             }
-            Err(place) => self.held.insert(
-                place,
-                Held {
-                    value,
-                    last: said,
-                    earlier: Vec::new(),
-                    renewed: said.mark,
-                    expires_at,
-                    message: message.cloned(),
-                },
-            ),
+            Err(place) => self.held.insert(place, held),
         }
     }
 
-    fn renew(
-        &mut self,
-        said: Said,
-        holds: &impl Fn(FactKind) -> Span,
-        which: impl Fn(Slot) -> bool,
-    ) {
+    fn renew(&mut self, said: Said, holds: &impl Fn(FactKind) -> Span, which: impl Fn(Slot) -> bool) {
         for held in self.held.iter_mut().filter(|held| which(held.value.slot())) {
             held.renewed = said.mark;
             held.expires_at = held.expires_at.max(said.at + holds(held.value.kind()));

@@ -153,25 +153,14 @@ impl TargetName {
         let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
         self.0.len() <= 63
             && self.0.bytes().next().is_some_and(plain)
-            && self
-                .0
-                .bytes()
-                .all(|b| plain(b) || matches!(b, b'.' | b'_' | b'-'))
+            && self.0.bytes().all(|b| plain(b) || matches!(b, b'.' | b'_' | b'-'))
     }
 }
 
 impl ServerId {
     /// Derives the id of a server's life. A restarted server has another pid or start time, hence another id.
     pub fn derive(target: &TargetName, socket: &str, pid: u32, start_time: i64) -> Self {
-        Self(digest(
-            "srv",
-            &[
-                target.as_str(),
-                socket,
-                &pid.to_string(),
-                &start_time.to_string(),
-            ],
-        ))
+        Self(digest("srv", &[target.as_str(), socket, &pid.to_string(), &start_time.to_string()]))
     }
 }
 
@@ -203,9 +192,7 @@ fn digest(prefix: &str, parts: &[&str]) -> String {
     let mut text = format!("{prefix}_");
     let bytes = hash.finalize();
     for chunk in bytes[..10].chunks(5) {
-        let bits = chunk
-            .iter()
-            .fold(0u64, |bits, byte| bits << 8 | u64::from(*byte));
+        let bits = chunk.iter().fold(0u64, |bits, byte| bits << 8 | u64::from(*byte));
         for place in (0..8).rev() {
             text.push(char::from(ALPHABET[(bits >> (place * 5) & 31) as usize]));
         }

@@ -38,10 +38,7 @@ impl Intent {
 
     /// The notification that a runtime wants.
     pub(crate) fn notify(runtime: &Runtime) -> Option<Self> {
-        let kind = runtime
-            .attention
-            .wants_notification()
-            .filter(|_| runtime.is_live())?;
+        let kind = runtime.attention.wants_notification().filter(|_| runtime.is_live())?;
         let nudge_seq = runtime.attention.nudge_seq;
         Some(Self::Notify {
             id: IntentId::new(format!("{NOTIFY}:{}:{nudge_seq}", runtime.id)),
@@ -57,11 +54,7 @@ impl Intent {
 
 /// The runtime and call that a notification's id names.
 pub(crate) fn parse_notify(id: &IntentId) -> Option<(RuntimeId, u64)> {
-    let (runtime, nudge_seq) = id
-        .as_str()
-        .strip_prefix(NOTIFY)?
-        .strip_prefix(':')?
-        .rsplit_once(':')?;
+    let (runtime, nudge_seq) = id.as_str().strip_prefix(NOTIFY)?.strip_prefix(':')?.rsplit_once(':')?;
     Some((RuntimeId::new(runtime), nudge_seq.parse().ok()?))
 }
 

@@ -86,23 +86,13 @@ impl Cursor {
     /// Decides whether a statement is new, and if so gives it its place.
     ///
     /// A source's own order is law. Should its stamps run backwards nevertheless, they are raised to the last one.
-    pub(crate) fn admit(
-        &mut self,
-        event: &SignalEvent,
-        host: &BootId,
-        clock: &mut HostClock,
-        seq: u64,
-    ) -> Admission {
+    pub(crate) fn admit(&mut self, event: &SignalEvent, host: &BootId, clock: &mut HostClock, seq: u64) -> Admission {
         if !self.memory.remember(&event.dedupe_key) {
             return Admission::Duplicate;
         }
         if let Some(source_seq) = event.source_seq {
             let boot = &event.emitted.boot;
-            if self
-                .latest
-                .as_ref()
-                .is_some_and(|(seen_in, seen)| seen_in == boot && source_seq < *seen)
-            {
+            if self.latest.as_ref().is_some_and(|(seen_in, seen)| seen_in == boot && source_seq < *seen) {
                 return Admission::OutOfOrder;
             }
             self.latest = Some((boot.clone(), source_seq));
@@ -149,10 +139,7 @@ impl Memory {
 
     /// Whether the key is new; from then on it is known.
     fn remember(&mut self, key: &str) -> bool {
-        let hash = Sha256::digest(key.as_bytes())
-            .iter()
-            .take(8)
-            .fold(0u64, |bits, byte| bits << 8 | u64::from(*byte));
+        let hash = Sha256::digest(key.as_bytes()).iter().take(8).fold(0u64, |bits, byte| bits << 8 | u64::from(*byte));
         if self.old.contains(&hash) || !self.young.insert(hash) {
             return false;
         }
@@ -175,30 +162,15 @@ mod tests {
             assert!(memory.young.len() + memory.old.len() <= 2 * Memory::GENERATION);
         }
         for n in 20_000 - Memory::GENERATION..20_000 {
-            assert!(
-                !memory.remember(&format!("key {n}")),
-                "key {n} was forgotten"
-            );
+            assert!(!memory.remember(&format!("key {n}")), "key {n} was forgotten");
         }
     }
 
     #[test]
     fn marks_order_by_clock_then_arrival_then_evidence() {
-        let mark = |ns, arrival, source: Source| Mark {
-            ns,
-            arrival,
-            evidence: source.evidence(),
-            source,
-            ordinal: 1,
-        };
+        let mark = |ns, arrival, source: Source| Mark { ns, arrival, evidence: source.evidence(), source, ordinal: 1 };
         assert!(mark(5, 0, Source::Hook) < mark(6, 0, Source::Llm));
-        assert!(
-            mark(5, 0, Source::Hook) < mark(5, 9, Source::Llm),
-            "another boot: later arrival wins"
-        );
-        assert!(
-            mark(5, 0, Source::Screen) < mark(5, 0, Source::Hook),
-            "a tie goes to the stronger evidence"
-        );
+        assert!(mark(5, 0, Source::Hook) < mark(5, 9, Source::Llm), "another boot: later arrival wins");
+        assert!(mark(5, 0, Source::Screen) < mark(5, 0, Source::Hook), "a tie goes to the stronger evidence");
     }
 }

@@ -50,14 +50,8 @@ pub enum FactKind {
 
 impl FactKind {
     /// All kinds.
-    pub const ALL: [Self; 6] = [
-        Self::TurnActive,
-        Self::TurnEnded,
-        Self::Blocking,
-        Self::Work,
-        Self::Background,
-        Self::Composer,
-    ];
+    pub const ALL: [Self; 6] =
+        [Self::TurnActive, Self::TurnEnded, Self::Blocking, Self::Work, Self::Background, Self::Composer];
 
     /// The name used in manifests and in `explain`.
     pub const fn name(self) -> &'static str {
@@ -79,11 +73,7 @@ impl FactKind {
 
 impl Default for Policy {
     fn default() -> Self {
-        Self {
-            completed_for: Span::seconds(120),
-            bind_within: Span::seconds(10),
-            lifetimes: BTreeMap::new(),
-        }
+        Self { completed_for: Span::seconds(120), bind_within: Span::seconds(10), lifetimes: BTreeMap::new() }
     }
 }
 
@@ -92,11 +82,7 @@ impl Policy {
     pub fn holds(&self, agent: &AgentId, fact: FactKind, source: Source) -> Span {
         self.lifetimes
             .get(agent)
-            .and_then(|lifetimes| {
-                lifetimes
-                    .iter()
-                    .find(|l| l.fact == fact && l.source == source)
-            })
+            .and_then(|lifetimes| lifetimes.iter().find(|l| l.fact == fact && l.source == source))
             .map_or_else(|| default_lifetime(fact, source.evidence()), |l| l.holds)
     }
 }
@@ -109,12 +95,8 @@ const fn default_lifetime(fact: FactKind, evidence: Evidence) -> Span {
         (Evidence::Observed, FactKind::TurnActive | FactKind::Work) => Span::minutes(2),
         (Evidence::Observed, _) => Span::minutes(30),
         (Evidence::Recorded | Evidence::Reported, FactKind::TurnActive) => Span::minutes(30),
-        (Evidence::Recorded | Evidence::Reported, FactKind::Work | FactKind::Background) => {
-            Span::minutes(30)
-        }
+        (Evidence::Recorded | Evidence::Reported, FactKind::Work | FactKind::Background) => Span::minutes(30),
         (Evidence::Recorded | Evidence::Reported, FactKind::Composer) => Span::minutes(10),
-        (Evidence::Recorded | Evidence::Reported, FactKind::TurnEnded | FactKind::Blocking) => {
-            Span::hours(12)
-        }
+        (Evidence::Recorded | Evidence::Reported, FactKind::TurnEnded | FactKind::Blocking) => Span::hours(12),
     }
 }

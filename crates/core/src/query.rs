@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 use crate::attention::CallKind;
 use crate::engine::Engine;
 use crate::event::{Health, Place, TargetKind};
-use crate::id::{
-    AgentId, PaneKey, ProcessKey, RuntimeId, ServerId, SessionId, TargetName, WindowId,
-};
+use crate::id::{AgentId, PaneKey, ProcessKey, RuntimeId, ServerId, SessionId, TargetName, WindowId};
 use crate::runtime::Runtime;
 use crate::state::{State, Verdict};
 use crate::time::Timestamp;
@@ -186,22 +184,15 @@ pub struct TargetRow {
 /// Panes, in order of target, session name, window index and pane index.
 pub fn panes(engine: &Engine, filter: &PaneFilter) -> Vec<PaneRow> {
     let all = engine.state().topology.panes.iter();
-    let mut rows: Vec<_> = all
-        .filter_map(|(key, pane)| row(engine, key, pane))
-        .filter(|row| filter.accepts(row))
-        .collect();
+    let mut rows: Vec<_> =
+        all.filter_map(|(key, pane)| row(engine, key, pane)).filter(|row| filter.accepts(row)).collect();
     rows.sort_by(|a, b| sort_key(a).cmp(&sort_key(b)));
     rows
 }
 
 /// One pane.
 pub fn pane(engine: &Engine, key: &PaneKey) -> Option<PaneRow> {
-    engine
-        .state()
-        .topology
-        .panes
-        .get(key)
-        .and_then(|pane| row(engine, key, pane))
+    engine.state().topology.panes.get(key).and_then(|pane| row(engine, key, pane))
 }
 
 /// Windows that hold a pane which the filter accepts, in order of target, session name and window index.
@@ -251,10 +242,7 @@ pub fn sessions(engine: &Engine, filter: &PaneFilter, grouping: Grouping) -> Vec
             Grouping::TargetSession => Some(row.target.clone()),
             Grouping::SessionName => None,
         };
-        groups
-            .entry((target, row.place.session_name.clone()))
-            .or_default()
-            .push(row);
+        groups.entry((target, row.place.session_name.clone())).or_default().push(row);
     }
     groups
         .into_iter()
@@ -271,10 +259,7 @@ pub fn sessions(engine: &Engine, filter: &PaneFilter, grouping: Grouping) -> Vec
                 top_state: summary_of_all.by_state.top(),
                 panes: count,
                 summary: summary_of_all,
-                by_target: on
-                    .into_iter()
-                    .map(|(target, rows)| (target, summary(&rows)))
-                    .collect(),
+                by_target: on.into_iter().map(|(target, rows)| (target, summary(&rows))).collect(),
             }
         })
         .collect()
@@ -304,16 +289,8 @@ pub fn targets(engine: &Engine) -> Vec<TargetRow> {
         health: target.health.0,
         health_since: target.health.1,
         detail: target.detail.clone(),
-        servers: topology
-            .servers
-            .values()
-            .filter(|server| server.target == *name)
-            .count() as u64,
-        panes: topology
-            .panes
-            .keys()
-            .filter(|pane| topology.target_of(pane) == Some(name))
-            .count() as u64,
+        servers: topology.servers.values().filter(|server| server.target == *name).count() as u64,
+        panes: topology.panes.keys().filter(|pane| topology.target_of(pane) == Some(name)).count() as u64,
         runtimes: topology.living_on(name).count() as u64,
     };
     topology.targets.iter().map(row).collect()
@@ -325,30 +302,15 @@ impl PaneFilter {
         let runtime = row.runtime.as_ref();
         let of_runtime = |wanted: &dyn Fn(&RuntimeRow) -> bool| runtime.is_some_and(wanted);
         (self.all || runtime.is_some())
-            && self
-                .target
-                .as_ref()
-                .is_none_or(|target| row.target == *target)
-            && self
-                .session
-                .as_ref()
-                .is_none_or(|session| row.place.session_name == *session)
+            && self.target.as_ref().is_none_or(|target| row.target == *target)
+            && self.session.as_ref().is_none_or(|session| row.place.session_name == *session)
             && self
                 .target_session
                 .as_ref()
-                .is_none_or(|(target, session)| {
-                    row.target == *target && row.place.session_name == *session
-                })
-            && self
-                .state
-                .is_none_or(|state| of_runtime(&|r| r.verdict.state == state))
-            && self
-                .agent
-                .as_ref()
-                .is_none_or(|agent| of_runtime(&|r| r.agent == *agent))
-            && self
-                .needs_action
-                .is_none_or(|wanted| of_runtime(&|r| r.attention.needs_action == wanted))
+                .is_none_or(|(target, session)| row.target == *target && row.place.session_name == *session)
+            && self.state.is_none_or(|state| of_runtime(&|r| r.verdict.state == state))
+            && self.agent.as_ref().is_none_or(|agent| of_runtime(&|r| r.agent == *agent))
+            && self.needs_action.is_none_or(|wanted| of_runtime(&|r| r.attention.needs_action == wanted))
     }
 }
 
@@ -371,9 +333,7 @@ impl StateCounts {
 
     /// The most urgent state that any agent is in.
     pub fn top(&self) -> Option<State> {
-        self.iter()
-            .find(|(_, count)| *count > 0)
-            .map(|(state, _)| state)
+        self.iter().find(|(_, count)| *count > 0).map(|(state, _)| state)
     }
 
     /// Agents that wait for an answer or a permission.
@@ -420,16 +380,7 @@ fn runtime_row(runtime: &Runtime) -> RuntimeRow {
     }
 }
 
-type SortKey<'a> = (
-    &'a TargetName,
-    &'a str,
-    &'a ServerId,
-    SessionId,
-    u32,
-    WindowId,
-    u32,
-    &'a PaneKey,
-);
+type SortKey<'a> = (&'a TargetName, &'a str, &'a ServerId, SessionId, u32, WindowId, u32, &'a PaneKey);
 
 fn sort_key(row: &PaneRow) -> SortKey<'_> {
     let place = &row.place;

@@ -75,38 +75,17 @@ pub fn server(engine: &Engine, sight: &ServerSight) -> Vec<Fact> {
             start_time: sight.start_time,
         });
     }
-    let seen: BTreeMap<_, _> = sight
-        .panes
-        .iter()
-        .map(|pane| {
-            (
-                PaneKey {
-                    server: sight.server.clone(),
-                    pane: pane.pane,
-                },
-                pane,
-            )
-        })
-        .collect();
-    let gone = topology
-        .panes
-        .keys()
-        .filter(|key| key.server == sight.server && !seen.contains_key(key));
+    let seen: BTreeMap<_, _> =
+        sight.panes.iter().map(|pane| (PaneKey { server: sight.server.clone(), pane: pane.pane }, pane)).collect();
+    let gone = topology.panes.keys().filter(|key| key.server == sight.server && !seen.contains_key(key));
     facts.extend(gone.map(|key| Fact::PaneGone { pane: key.clone() }));
     for (key, pane) in &seen {
         let known = topology.panes.get(key);
         if known.and_then(|known| known.place.as_ref()) != Some(&pane.place) {
-            facts.push(Fact::PanePlaced {
-                pane: key.clone(),
-                place: pane.place.clone(),
-            });
+            facts.push(Fact::PanePlaced { pane: key.clone(), place: pane.place.clone() });
         }
-        let unseen = topology
-            .living_in(key)
-            .filter(|runtime| pane.looked_at && runtime.attention.unseen);
-        facts.extend(unseen.map(|runtime| Fact::Seen {
-            runtime: runtime.id.clone(),
-        }));
+        let unseen = topology.living_in(key).filter(|runtime| pane.looked_at && runtime.attention.unseen);
+        facts.extend(unseen.map(|runtime| Fact::Seen { runtime: runtime.id.clone() }));
     }
     facts
 }
@@ -122,10 +101,7 @@ pub fn no_server(engine: &Engine, target: &TargetName, socket: &str) -> Vec<Fact
 
 /// What happened, if these are the agents in some panes.
 pub fn agents(engine: &Engine, sights: &[AgentSight]) -> Vec<Fact> {
-    sights
-        .iter()
-        .flat_map(|sight| agent(engine, sight))
-        .collect()
+    sights.iter().flat_map(|sight| agent(engine, sight)).collect()
 }
 
 fn agent(engine: &Engine, sight: &AgentSight) -> Vec<Fact> {
@@ -135,10 +111,8 @@ fn agent(engine: &Engine, sight: &AgentSight) -> Vec<Fact> {
     }
     let known = topology.living_in(&sight.pane);
     let Some(found) = &sight.found else {
-        let ended = |runtime: &crate::runtime::Runtime| Fact::RuntimeEnded {
-            runtime: runtime.id.clone(),
-            how: Ending::Exited,
-        };
+        let ended =
+            |runtime: &crate::runtime::Runtime| Fact::RuntimeEnded { runtime: runtime.id.clone(), how: Ending::Exited };
         return known.map(ended).into_iter().collect();
     };
     let runtime = RuntimeId::derive(&sight.pane, &found.boot, found.process, &found.agent);
@@ -158,10 +132,7 @@ fn agent(engine: &Engine, sight: &AgentSight) -> Vec<Fact> {
         }
     };
     if was != found.state {
-        facts.push(Fact::ProcessChanged {
-            runtime,
-            process: found.state,
-        });
+        facts.push(Fact::ProcessChanged { runtime, process: found.state });
     }
     facts
 }

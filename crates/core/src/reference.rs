@@ -74,8 +74,7 @@ pub enum RefError {
 }
 
 /// The grammar, for people.
-pub const GRAMMAR: &str =
-    "runtime:<id>, pane:<target>/<session>/<window>/<pane>, %<pane>, rt_<id>, or a name";
+pub const GRAMMAR: &str = "runtime:<id>, pane:<target>/<session>/<window>/<pane>, %<pane>, rt_<id>, or a name";
 
 impl RefError {
     /// The stable code.
@@ -91,9 +90,7 @@ impl RefError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::NotFound { hint, .. } => hint.clone(),
-            Self::Ambiguous { candidates, .. } => {
-                Some(format!("use one of: {}", candidates.join(", ")))
-            }
+            Self::Ambiguous { candidates, .. } => Some(format!("use one of: {}", candidates.join(", "))),
             Self::Malformed { .. } => Some(format!("a reference is {GRAMMAR}")),
         }
     }
@@ -105,25 +102,12 @@ impl Ref {
     /// # Errors
     /// Text that cannot be one is refused.
     pub fn parse(text: &str) -> Result<Self, RefError> {
-        let malformed = |why| {
-            Err(RefError::Malformed {
-                text: text.to_owned(),
-                why,
-            })
-        };
+        let malformed = |why| Err(RefError::Malformed { text: text.to_owned(), why });
         if let Some(prefix) = text.strip_prefix("runtime:") {
-            return if prefix.is_empty() {
-                malformed("no runtime id")
-            } else {
-                Ok(Self::Runtime(prefix.to_owned()))
-            };
+            return if prefix.is_empty() { malformed("no runtime id") } else { Ok(Self::Runtime(prefix.to_owned())) };
         }
         let Some(path) = text.strip_prefix("pane:") else {
-            return if text.is_empty() {
-                malformed("it is empty")
-            } else {
-                Ok(Self::Name(text.to_owned()))
-            };
+            return if text.is_empty() { malformed("it is empty") } else { Ok(Self::Name(text.to_owned())) };
         };
         let segments: Vec<_> = path.split('/').collect();
         let [target, session @ .., window, pane] = segments.as_slice() else {
@@ -139,12 +123,7 @@ impl Ref {
         if pane.parse::<PaneId>().is_err() && pane.parse::<u32>().is_err() {
             return malformed("the last segment is neither a pane id nor an index");
         }
-        Ok(Self::Pane {
-            target,
-            session: session.join("/"),
-            window: (*window).to_owned(),
-            pane: (*pane).to_owned(),
-        })
+        Ok(Self::Pane { target, session: session.join("/"), window: (*window).to_owned(), pane: (*pane).to_owned() })
     }
 }
 
@@ -156,59 +135,35 @@ impl Engine {
     pub fn resolve_ref(&self, text: &str) -> Result<Resolved, RefError> {
         match Ref::parse(text)? {
             Ref::Runtime(prefix) => self.runtime_by_prefix(text, &prefix),
-            Ref::Pane {
-                target,
-                session,
-                window,
-                pane,
-            } => self.pane_by_place(text, &target, &session, &window, &pane),
+            Ref::Pane { target, session, window, pane } => self.pane_by_place(text, &target, &session, &window, &pane),
             Ref::Name(name) => match name.parse::<PaneId>() {
-                Ok(id) => self.only(
-                    text,
-                    self.placed().filter(|(key, _, _)| key.pane == id).collect(),
-                ),
+                Ok(id) => self.only(text, self.placed().filter(|(key, _, _)| key.pane == id).collect()),
                 Err(_) => self.runtime_by_name(text, &name),
             },
         }
     }
 
     fn runtime_by_name(&self, text: &str, name: &str) -> Result<Resolved, RefError> {
-        let named: Vec<_> = self
-            .live()
-            .filter(|runtime| runtime.name.as_deref() == Some(name))
-            .collect();
+        let named: Vec<_> = self.live().filter(|runtime| runtime.name.as_deref() == Some(name)).collect();
         match named.as_slice() {
             [] if name.starts_with("rt_") => self.runtime_by_prefix(text, name),
-            [] => Err(RefError::NotFound {
-                text: text.to_owned(),
-                hint: Some(format!("a reference is {GRAMMAR}")),
-            }),
+            [] => Err(RefError::NotFound { text: text.to_owned(), hint: Some(format!("a reference is {GRAMMAR}")) }),
             found => one_runtime(text, found),
         }
     }
 
     fn runtime_by_prefix(&self, text: &str, prefix: &str) -> Result<Resolved, RefError> {
         let exact = self.live().find(|runtime| runtime.id.as_str() == prefix);
-        let matching = || {
-            self.live()
-                .filter(|runtime| runtime.id.as_str().starts_with(prefix))
-        };
+        let matching = || self.live().filter(|runtime| runtime.id.as_str().starts_with(prefix));
         let found: Vec<_> = exact.map_or_else(|| matching().collect(), |runtime| vec![runtime]);
         if !found.is_empty() {
             return one_runtime(text, &found);
         }
         let all = self.state().topology.runtimes.values();
-        let over = all
-            .filter(|runtime| runtime.id.as_str().starts_with(prefix))
-            .find_map(|runtime| {
-                runtime
-                    .ended
-                    .map(|(how, _)| format!("runtime {} is over: {}", runtime.id, how.name()))
-            });
-        Err(RefError::NotFound {
-            text: text.to_owned(),
-            hint: over,
-        })
+        let over = all.filter(|runtime| runtime.id.as_str().starts_with(prefix)).find_map(|runtime| {
+            runtime.ended.map(|(how, _)| format!("runtime {} is over: {}", runtime.id, how.name()))
+        });
+        Err(RefError::NotFound { text: text.to_owned(), hint: over })
     }
 
     fn pane_by_place(
@@ -219,13 +174,9 @@ impl Engine {
         window: &str,
         pane: &str,
     ) -> Result<Resolved, RefError> {
-        let in_session: Vec<_> = self
-            .placed()
-            .filter(|(_, on, place)| *on == target && names(session, &place.session_name))
-            .collect();
-        let by_index = in_session
-            .iter()
-            .any(|(_, _, place)| window == place.window_index.to_string());
+        let in_session: Vec<_> =
+            self.placed().filter(|(_, on, place)| *on == target && names(session, &place.session_name)).collect();
+        let by_index = in_session.iter().any(|(_, _, place)| window == place.window_index.to_string());
         let in_window = |place: &Place| match window.parse::<WindowId>() {
             Ok(id) => place.window == id,
             Err(_) if by_index => window == place.window_index.to_string(),
@@ -235,90 +186,51 @@ impl Engine {
             Ok(id) => key.pane == id,
             Err(_) => pane == place.pane_index.to_string(),
         };
-        let found = in_session
-            .into_iter()
-            .filter(|(key, _, place)| in_window(place) && is_pane(key, place))
-            .collect();
+        let found = in_session.into_iter().filter(|(key, _, place)| in_window(place) && is_pane(key, place)).collect();
         self.only(text, found)
     }
 
     /// The pane, if there is one and no other.
-    fn only(
-        &self,
-        text: &str,
-        found: Vec<(&PaneKey, &TargetName, &Place)>,
-    ) -> Result<Resolved, RefError> {
+    fn only(&self, text: &str, found: Vec<(&PaneKey, &TargetName, &Place)>) -> Result<Resolved, RefError> {
         match found.as_slice() {
-            [] => Err(RefError::NotFound {
-                text: text.to_owned(),
-                hint: None,
-            }),
+            [] => Err(RefError::NotFound { text: text.to_owned(), hint: None }),
             [(key, _, _)] => {
-                let runtime = self
-                    .state()
-                    .topology
-                    .living_in(key)
-                    .map(|runtime| runtime.id.clone());
-                Ok(Resolved {
-                    pane: (*key).clone(),
-                    runtime,
-                })
+                let runtime = self.state().topology.living_in(key).map(|runtime| runtime.id.clone());
+                Ok(Resolved { pane: (*key).clone(), runtime })
             }
             many => {
-                let describe = |(key, target, place): &(&PaneKey, &TargetName, &Place)| match self
-                    .state()
-                    .topology
-                    .living_in(key)
-                {
-                    Some(runtime) => format!("runtime:{}", runtime.id),
-                    None => pane_ref(target, place, key.pane),
-                };
-                Err(RefError::Ambiguous {
-                    text: text.to_owned(),
-                    candidates: many.iter().map(describe).collect(),
-                })
+                let describe =
+                    |(key, target, place): &(&PaneKey, &TargetName, &Place)| match self.state().topology.living_in(key)
+                    {
+                        Some(runtime) => format!("runtime:{}", runtime.id),
+                        None => pane_ref(target, place, key.pane),
+                    };
+                Err(RefError::Ambiguous { text: text.to_owned(), candidates: many.iter().map(describe).collect() })
             }
         }
     }
 
     fn placed(&self) -> impl Iterator<Item = (&PaneKey, &TargetName, &Place)> {
         let topology = &self.state().topology;
-        topology
-            .panes
-            .iter()
-            .filter_map(|(key, pane)| Some((key, topology.target_of(key)?, pane.place.as_ref()?)))
+        topology.panes.iter().filter_map(|(key, pane)| Some((key, topology.target_of(key)?, pane.place.as_ref()?)))
     }
 
     fn live(&self) -> impl Iterator<Item = &Runtime> {
-        self.state()
-            .topology
-            .runtimes
-            .values()
-            .filter(|runtime| runtime.is_live())
+        self.state().topology.runtimes.values().filter(|runtime| runtime.is_live())
     }
 }
 
 /// The reference of a pane, by ids where there are ids.
 pub fn pane_ref(target: &TargetName, place: &Place, pane: PaneId) -> String {
-    format!(
-        "pane:{target}/{}/{}/{pane}",
-        place.session_name.replace('/', "%2F"),
-        place.window
-    )
+    format!("pane:{target}/{}/{}/{pane}", place.session_name.replace('/', "%2F"), place.window)
 }
 
 fn one_runtime(text: &str, found: &[&Runtime]) -> Result<Resolved, RefError> {
     match found {
-        [runtime] => Ok(Resolved {
-            pane: runtime.pane.clone(),
-            runtime: Some(runtime.id.clone()),
-        }),
+        [runtime] => Ok(Resolved { pane: runtime.pane.clone(), runtime: Some(runtime.id.clone()) }),
         many => Err(RefError::Ambiguous {
             text: text.to_owned(),
-            candidates: many
-                .iter()
-                .map(|runtime| format!("runtime:{}", runtime.id))
-                .collect(),
+            candidates: many.iter().map(|runtime| format!("runtime:{}", runtime.id)).collect(),
         }),
     }
 }
@@ -335,11 +247,7 @@ fn percent_decode(text: &str) -> Option<String> {
     while let [first, tail @ ..] = rest {
         match (first, tail) {
             (b'%', [high, low, tail @ ..]) => {
-                let digit = |byte: &u8| {
-                    char::from(*byte)
-                        .to_digit(16)
-                        .and_then(|digit| u8::try_from(digit).ok())
-                };
+                let digit = |byte: &u8| char::from(*byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
                 bytes.push(digit(high)? << 4 | digit(low)?);
                 rest = tail;
             }

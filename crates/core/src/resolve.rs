@@ -68,24 +68,16 @@ pub(crate) fn judge<'a>(runtime: &'a Runtime, around: Surroundings<'_>) -> Judge
             None => undecided(runtime, &facts),
         },
     };
-    Judgement {
-        verdict,
-        facts,
-        deciding,
-    }
+    Judgement { verdict, facts, deciding }
 }
 
 /// Every moment at which time alone may change the verdict.
 pub(crate) fn moments(runtime: &Runtime, policy: &Policy) -> impl Iterator<Item = Timestamp> {
     let completed_for = policy.completed_for;
-    weigh(runtime, Timestamp(i64::MIN))
-        .into_iter()
-        .filter(|w| !w.is_retired())
-        .flat_map(move |w| {
-            let aged = matches!(w.held.value, Value::TurnEnded(Outcome::Done))
-                .then(|| w.since + completed_for);
-            [Some(w.held.expires_at), aged].into_iter().flatten()
-        })
+    weigh(runtime, Timestamp(i64::MIN)).into_iter().filter(|w| !w.is_retired()).flat_map(move |w| {
+        let aged = matches!(w.held.value, Value::TurnEnded(Outcome::Done)).then(|| w.since + completed_for);
+        [Some(w.held.expires_at), aged].into_iter().flatten()
+    })
 }
 
 impl Weighed<'_> {
@@ -114,8 +106,7 @@ impl Weighed<'_> {
             | (Value::TurnEnded(Outcome::Failed { .. }), Value::Blocked(_)) => false,
             (a, b) => {
                 let over = |value: &Value| matches!(value.slot(), Slot::TurnEnded | Slot::Idle);
-                let under_way =
-                    |value: &Value| value.slot().is_activity() || value.slot() == Slot::Blocked;
+                let under_way = |value: &Value| value.is_activity() || value.slot() == Slot::Blocked;
                 over(a) && under_way(b) || under_way(a) && over(b)
             }
         }
@@ -157,36 +148,21 @@ impl Latest {
 }
 
 fn weigh(runtime: &Runtime, now: Timestamp) -> Vec<Weighed<'_>> {
-    let facts = || {
-        runtime
-            .sources
-            .iter()
-            .flat_map(|(source, record)| record.facts().iter().map(|held| (*source, held)))
-    };
-    let known = facts()
-        .filter(|(source, _)| source.evidence() > Evidence::Guessed)
-        .map(|(_, held)| held);
+    let facts =
+        || runtime.sources.iter().flat_map(|(source, record)| record.facts().iter().map(|held| (*source, held)));
+    let known = facts().filter(|(source, _)| source.evidence() > Evidence::Guessed).map(|(_, held)| held);
     let known = Latest::among(known);
     let guessed = Latest::among(facts().map(|(_, held)| held));
     facts()
         .map(|(source, held)| {
-            let latest = if source.evidence() == Evidence::Guessed {
-                guessed
-            } else {
-                known
-            };
+            let latest = if source.evidence() == Evidence::Guessed { guessed } else { known };
             let floor = latest.floor(held.value.slot());
             let standing = match floor {
                 Some(by) if by > held.last.mark => Standing::Retired(by),
                 _ if now >= held.expires_at => Standing::Expired,
                 _ => Standing::Fresh,
             };
-            Weighed {
-                source,
-                held,
-                standing,
-                since: held.first_after(floor).at,
-            }
+            Weighed { source, held, standing, since: held.first_after(floor).at }
         })
         .collect()
 }
@@ -195,20 +171,16 @@ fn decide(facts: &[Weighed<'_>]) -> Option<usize> {
     let doubt = doubt(facts);
     let best = |suits: &dyn Fn(&Weighed<'_>) -> bool| {
         (0..facts.len())
-            .filter(|place| {
-                facts[*place].standing == Standing::Fresh && speaks(&facts[*place], doubt)
-            })
+            .filter(|place| facts[*place].standing == Standing::Fresh && speaks(&facts[*place], doubt))
             .filter(|place| suits(&facts[*place]))
             .max_by_key(|place| weight(&facts[*place]))
     };
     let blocked = best(&|w| w.slot() == Slot::Blocked);
     let over = best(&|w| w.slot() == Slot::TurnEnded && !w.is_guess())
         .or_else(|| best(&|w| matches!(w.slot(), Slot::TurnEnded | Slot::Idle)));
-    let active = best(&|w| w.slot().is_activity());
+    let active = best(&|w| w.held.value.is_activity());
     let turn = match (over, active) {
-        (Some(over), Some(active)) if facts[active].evidence() > facts[over].evidence() => {
-            Some(active)
-        }
+        (Some(over), Some(active)) if facts[active].evidence() > facts[over].evidence() => Some(active),
         (over, active) => over.or(active),
     };
     match (turn, blocked) {
@@ -241,12 +213,9 @@ fn weight(fact: &Weighed<'_>) -> (Evidence, u8, Mark) {
         Value::Blocked(on) if waiting(on).0 == State::WaitingApproval => 5,
         Value::Blocked(_) => 4,
         Value::TurnActive => 3,
-        Value::Unblocked | Value::Work(_) => 2,
+        Value::Unblocked { .. } | Value::Work(_) => 2,
         Value::TurnEnded(Outcome::Done) => 1,
-        Value::TurnEnded(Outcome::Interrupted)
-        | Value::Idle
-        | Value::Background(_)
-        | Value::Composer(_) => 0,
+        Value::TurnEnded(Outcome::Interrupted) | Value::Idle | Value::Background(_) | Value::Composer(_) => 0,
     };
     (fact.evidence(), urgency, fact.held.last.mark)
 }
@@ -260,9 +229,7 @@ fn verdict(facts: &[Weighed<'_>], place: usize, around: Surroundings<'_>) -> Ver
     let aged_at = fact.since + around.policy.completed_for;
     let (state, reason, since) = match &fact.held.value {
         Value::TurnEnded(Outcome::Failed { cause }) => (State::Error, cause.name(), fact.since),
-        Value::TurnEnded(Outcome::Done) if around.now < aged_at => {
-            (State::Completed, "turn_done", fact.since)
-        }
+        Value::TurnEnded(Outcome::Done) if around.now < aged_at => (State::Completed, "turn_done", fact.since),
         Value::TurnEnded(Outcome::Done) => (State::Idle, "completed_aged", aged_at),
         Value::TurnEnded(Outcome::Interrupted) => (State::Idle, "interrupted", fact.since),
         Value::Idle => (State::Idle, "at_composer", fact.since),
@@ -270,9 +237,7 @@ fn verdict(facts: &[Weighed<'_>], place: usize, around: Surroundings<'_>) -> Ver
             let (state, reason) = waiting(on);
             (state, reason, fact.since)
         }
-        Value::TurnActive | Value::Unblocked | Value::Work(_) => {
-            (State::Running, busy_with(facts), fact.since)
-        }
+        Value::TurnActive | Value::Unblocked { .. } | Value::Work(_) => (State::Running, busy_with(facts), fact.since),
         // These bear no state and are never put forward.
         Value::Background(_) | Value::Composer(_) => (State::Unknown, "no_signal", fact.since),
     };
@@ -296,12 +261,8 @@ fn verdict(facts: &[Weighed<'_>], place: usize, around: Surroundings<'_>) -> Ver
 fn waiting(on: &Blocking) -> (State, &'static str) {
     match on {
         Blocking::Approval { .. } => (State::WaitingApproval, "approval"),
-        Blocking::Input {
-            kind: InputKind::Question,
-        } => (State::WaitingInput, "question"),
-        Blocking::Input {
-            kind: InputKind::NeedsTesting,
-        } => (State::WaitingInput, "needs_testing"),
+        Blocking::Input { kind: InputKind::Question } => (State::WaitingInput, "question"),
+        Blocking::Input { kind: InputKind::NeedsTesting } => (State::WaitingInput, "needs_testing"),
         Blocking::Dialog { .. } => (State::WaitingInput, "dialog"),
     }
 }
@@ -310,12 +271,7 @@ fn waiting(on: &Blocking) -> (State, &'static str) {
 /// times a turn.
 fn busy_with(facts: &[Weighed<'_>]) -> &'static str {
     let fresh = |w: &&Weighed<'_>| w.standing == Standing::Fresh && w.slot() == Slot::Work;
-    match facts
-        .iter()
-        .filter(fresh)
-        .max_by_key(|w| weight(w))
-        .map(|w| &w.held.value)
-    {
+    match facts.iter().filter(fresh).max_by_key(|w| weight(w)).map(|w| &w.held.value) {
         Some(Value::Work(Some(Work::Compacting))) => "compacting",
         Some(Value::Work(Some(Work::Retrying { .. }))) => "retrying",
         _ => "turn_active",
@@ -324,12 +280,7 @@ fn busy_with(facts: &[Weighed<'_>]) -> &'static str {
 
 fn background(facts: &[Weighed<'_>]) -> u32 {
     let fresh = |w: &&Weighed<'_>| w.standing == Standing::Fresh && w.slot() == Slot::Background;
-    match facts
-        .iter()
-        .filter(fresh)
-        .max_by_key(|w| weight(w))
-        .map(|w| &w.held.value)
-    {
+    match facts.iter().filter(fresh).max_by_key(|w| weight(w)).map(|w| &w.held.value) {
         Some(Value::Background(count)) => *count,
         _ => 0,
     }
@@ -345,9 +296,7 @@ fn confidence(facts: &[Weighed<'_>], place: usize) -> Confidence {
     });
     match (fact.evidence(), contradicted) {
         (Evidence::Reported | Evidence::Recorded, false) => Confidence::High,
-        (Evidence::Reported | Evidence::Recorded, true) | (Evidence::Observed, false) => {
-            Confidence::Medium
-        }
+        (Evidence::Reported | Evidence::Recorded, true) | (Evidence::Observed, false) => Confidence::Medium,
         (Evidence::Observed, true) | (Evidence::Guessed, _) => Confidence::Low,
     }
 }
@@ -366,27 +315,17 @@ fn undecided(runtime: &Runtime, facts: &[Weighed<'_>]) -> Verdict {
     let doubt = doubt(facts);
     let lapsed = facts
         .iter()
-        .filter(|w| w.standing == Standing::Expired && w.slot().bears_state() && speaks(w, doubt))
+        .filter(|w| w.standing == Standing::Expired && w.held.value.bears_state() && speaks(w, doubt))
         .map(|w| w.held.expires_at)
         .max();
     if let Some(since) = lapsed {
         return unknown("stale_signal", since);
     }
     let records = || runtime.sources.values();
-    let near_miss = records()
-        .filter_map(|record| record.near_misses.first_at)
-        .min();
+    let near_miss = records().filter_map(|record| record.near_misses.first_at).min();
     match near_miss {
-        Some(since) if !records().any(|record| record.usable) => {
-            unknown("unsupported_signal", since)
-        }
-        _ => unknown(
-            "no_signal",
-            records()
-                .filter_map(|r| r.withdrawn_at)
-                .max()
-                .unwrap_or(runtime.started_at),
-        ),
+        Some(since) if !records().any(|record| record.usable) => unknown("unsupported_signal", since),
+        _ => unknown("no_signal", records().filter_map(|r| r.withdrawn_at).max().unwrap_or(runtime.started_at)),
     }
 }
 

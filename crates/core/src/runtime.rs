@@ -69,27 +69,52 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) now: Timestamp,
 }
 
+/// An agent's process as it was found.
+pub(crate) struct Found<'a> {
+    pub(crate) target: TargetName,
+    pub(crate) pane: &'a PaneKey,
+    pub(crate) agent: &'a AgentId,
+    pub(crate) boot: &'a BootId,
+    pub(crate) process: ProcessKey,
+    pub(crate) why: &'a str,
+}
+
 impl Runtime {
+    /// A runtime that nothing is known about but that it is there.
+    pub(crate) fn new(id: &RuntimeId, found: Found<'_>, at: Timestamp) -> Self {
+        Self {
+            id: id.clone(),
+            target: found.target,
+            pane: found.pane.clone(),
+            epoch: 0,
+            agent: found.agent.clone(),
+            boot: found.boot.clone(),
+            process: found.process,
+            why: found.why.to_owned(),
+            name: None,
+            started_at: at,
+            process_state: (ProcessState::Alive, at),
+            ended: None,
+            clock: HostClock::default(),
+            sources: BTreeMap::new(),
+            attention: AttentionRecord::default(),
+            verdict: resolve::unknown("no_signal", at),
+            state_version: 1,
+            updated_at: at,
+        }
+    }
+
     /// Takes in a signal that is bound to this runtime.
-    pub(crate) fn hear(
-        &mut self,
-        event: &SignalEvent,
-        seq: u64,
-        at: Timestamp,
-        policy: &Policy,
-    ) -> Admission {
+    pub(crate) fn hear(&mut self, event: &SignalEvent, seq: u64, at: Timestamp, policy: &Policy) -> Admission {
         let source = event.source;
         let record = self.sources.entry(source).or_default();
         let admission = record.cursor.admit(event, &self.boot, &mut self.clock, seq);
         match admission {
             Admission::New(mark) => {
                 let agent = &self.agent;
-                record.hear(
-                    &event.signal,
-                    event.message.as_ref(),
-                    Said { mark, seq, at },
-                    |kind| policy.holds(agent, kind, source),
-                );
+                record.hear(&event.signal, event.message.as_ref(), Said { mark, seq, at }, |kind| {
+                    policy.holds(agent, kind, source)
+                });
             }
             Admission::Duplicate => record.duplicates += 1,
             Admission::OutOfOrder => record.out_of_order += 1,
@@ -118,9 +143,14 @@ impl Runtime {
         if self.ended.is_some() {
             return None;
         }
-        resolve::moments(self, policy)
-            .filter(|moment| *moment > now)
-            .min()
+        resolve::moments(self, policy).filter(|moment| *moment > now).min()
+    }
+
+    /// Its process stopped or went on.
+    pub(crate) fn set_process(&mut self, process: ProcessState, at: Timestamp) {
+        if self.process_state.0 != process {
+            self.process_state = (process, at);
+        }
     }
 
     /// Ends it, for good.

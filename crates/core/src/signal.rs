@@ -115,12 +115,9 @@ impl Source {
     /// The trust class of everything this source says.
     pub const fn evidence(self) -> Evidence {
         match self {
-            Self::Hook
-            | Self::Notify
-            | Self::Wrapper
-            | Self::AppServer
-            | Self::Signal
-            | Self::Api => Evidence::Reported,
+            Self::Hook | Self::Notify | Self::Wrapper | Self::AppServer | Self::Signal | Self::Api => {
+                Evidence::Reported
+            }
             Self::StatusFile | Self::EventsFile | Self::VendorFile => Evidence::Recorded,
             Self::Marker | Self::Osc | Self::Screen => Evidence::Observed,
             Self::Llm => Evidence::Guessed,
@@ -348,36 +345,15 @@ pub enum Composer {
 pub fn from_state_name(name: &str) -> Result<Signal, UnknownStateName> {
     let signal = match name {
         "running" | "working" => Signal::TurnStarted,
-        "waiting_input" | "needs_input" => Signal::Blocked {
-            on: Blocking::Input {
-                kind: InputKind::Question,
-            },
-        },
-        "needs_testing" => Signal::Blocked {
-            on: Blocking::Input {
-                kind: InputKind::NeedsTesting,
-            },
-        },
-        "waiting_approval" => Signal::Blocked {
-            on: Blocking::Approval {
-                subject: None,
-                prompt_hash: None,
-            },
-        },
-        "completed" => Signal::TurnEnded {
-            outcome: Outcome::Done,
-        },
+        "waiting_input" | "needs_input" => Signal::Blocked { on: Blocking::Input { kind: InputKind::Question } },
+        "needs_testing" => Signal::Blocked { on: Blocking::Input { kind: InputKind::NeedsTesting } },
+        "waiting_approval" => Signal::Blocked { on: Blocking::Approval { subject: None, prompt_hash: None } },
+        "completed" => Signal::TurnEnded { outcome: Outcome::Done },
         "idle" => Signal::Idle,
-        "error" => Signal::TurnEnded {
-            outcome: Outcome::Failed {
-                cause: Cause::Reported,
-            },
-        },
+        "error" => Signal::TurnEnded { outcome: Outcome::Failed { cause: Cause::Reported } },
         "unknown" => Signal::Withdrawn,
         _ => {
-            return Err(UnknownStateName {
-                name: name.to_owned(),
-            });
+            return Err(UnknownStateName { name: name.to_owned() });
         }
     };
     Ok(signal)

@@ -57,10 +57,7 @@ impl State {
 
     /// Whether a person has to do something before the agent can go on.
     pub const fn needs_action(self) -> bool {
-        matches!(
-            self,
-            Self::Error | Self::WaitingApproval | Self::WaitingInput
-        )
+        matches!(self, Self::Error | Self::WaitingApproval | Self::WaitingInput)
     }
 }
 

@@ -101,9 +101,7 @@ impl Topology {
 
     /// The health of a target, and since when. A target that is not known is down.
     pub fn health(&self, target: &TargetName) -> (Health, Timestamp) {
-        self.targets
-            .get(target)
-            .map_or((Health::Down, Timestamp::default()), |target| target.health)
+        self.targets.get(target).map_or((Health::Down, Timestamp::default()), |target| target.health)
     }
 
     /// A runtime, if it lives.
@@ -113,35 +111,19 @@ impl Topology {
 
     /// The runtime that lives in a pane.
     pub fn living_in(&self, pane: &PaneKey) -> Option<&Runtime> {
-        self.panes
-            .get(pane)
-            .and_then(|pane| pane.runtime.as_ref())
-            .and_then(|id| self.runtimes.get(id))
+        self.panes.get(pane).and_then(|pane| pane.runtime.as_ref()).and_then(|id| self.runtimes.get(id))
     }
 
     /// All runtimes that live on a target.
     pub fn living_on<'a>(&'a self, target: &'a TargetName) -> impl Iterator<Item = &'a Runtime> {
-        self.runtimes
-            .values()
-            .filter(move |runtime| runtime.is_live() && runtime.target == *target)
+        self.runtimes.values().filter(move |runtime| runtime.is_live() && runtime.target == *target)
     }
 
     /// Panes of all servers that satisfy a condition.
-    pub(crate) fn panes_of_servers(
-        &self,
-        suits: impl Fn(&ServerId, &Server) -> bool,
-    ) -> BTreeSet<PaneKey> {
-        let servers: BTreeSet<_> = self
-            .servers
-            .iter()
-            .filter(|(id, server)| suits(id, server))
-            .map(|(id, _)| id)
-            .collect();
-        self.panes
-            .keys()
-            .filter(|pane| servers.contains(&pane.server))
-            .cloned()
-            .collect()
+    pub(crate) fn panes_of_servers(&self, suits: impl Fn(&ServerId, &Server) -> bool) -> BTreeSet<PaneKey> {
+        let servers: BTreeSet<_> =
+            self.servers.iter().filter(|(id, server)| suits(id, server)).map(|(id, _)| id).collect();
+        self.panes.keys().filter(|pane| servers.contains(&pane.server)).cloned().collect()
     }
 
     /// Puts a runtime into its pane, which must be empty, and counts it.
@@ -156,11 +138,7 @@ impl Topology {
                 if known.epoch != pane.epoch {
                     pane.epoch += 1;
                 }
-                runtime = Runtime {
-                    epoch: pane.epoch,
-                    ended: None,
-                    ..known
-                };
+                runtime = Runtime { epoch: pane.epoch, ended: None, ..known };
             }
             None => {
                 pane.epoch += 1;
@@ -173,18 +151,12 @@ impl Topology {
 
     /// Ends a runtime and empties its pane. Gives the pane, or none if it had ended already.
     pub(crate) fn end(&mut self, id: &RuntimeId, how: Ending, at: Timestamp) -> Option<PaneKey> {
-        let runtime = self
-            .runtimes
-            .get_mut(id)
-            .filter(|runtime| runtime.is_live())?;
+        let runtime = self.runtimes.get_mut(id).filter(|runtime| runtime.is_live())?;
         runtime.end(how, at);
         let key = runtime.pane.clone();
         if let Some(pane) = self.panes.get_mut(&key) {
             pane.runtime = None;
-            pane.fence = Some(Stamp {
-                boot: runtime.boot.clone(),
-                ns: runtime.clock.latest(),
-            });
+            pane.fence = Some(Stamp { boot: runtime.boot.clone(), ns: runtime.clock.latest() });
         }
         self.ended.push_back(id.clone());
         if self.ended.len() > Self::REMEMBERED
