@@ -18,4 +18,3 @@ mod ttl;
 pub use discover::{Found, Process, explain, identify};
 pub use manifest::{CONTRACT, Manifest, ManifestError, ProcessRules};
 pub use registry::{Entry, ManifestProblem, Origin, Registry};
-pub use ttl::{Fact, Source};

@@ -1,11 +1,13 @@
 //! A manifest: what there is to know about one agent, as data.
 
+use agtmux_core::policy::Lifetime;
+use agtmux_core::time::Span;
 use serde::Deserialize;
 use serde::de::{self, Deserializer};
 use thiserror::Error;
 use toml::Spanned;
 
-use crate::ttl::{Fact, Source, TtlTable};
+use crate::ttl::TtlTable;
 
 /// The manifest format this build understands. It grows when an old reader would misread a new file.
 pub const CONTRACT: u32 = 1;
@@ -84,25 +86,10 @@ impl Manifest {
         toml::from_str(text).map_err(|e| ManifestError::from_toml(text, &e))
     }
 
-    /// How long each fact may be believed: (fact, source, milliseconds), in a fixed order.
-    pub fn ttls(&self) -> Vec<(String, String, u64)> {
-        self.ttl
-            .iter()
-            .flat_map(|(fact, sources)| {
-                sources.iter().map(|(source, ttl)| {
-                    (
-                        fact.as_str().to_owned(),
-                        source.as_str().to_owned(),
-                        ttl.millis,
-                    )
-                })
-            })
-            .collect()
-    }
-
-    /// How long `fact` may be believed when `source` told it, in milliseconds.
-    pub fn ttl_millis(&self, fact: Fact, source: Source) -> Option<u64> {
-        Some(self.ttl.get(&fact)?.get(&source)?.millis)
+    /// How long each fact may be believed, by fact and source, in a fixed order.
+    pub fn lifetimes(&self) -> Vec<Lifetime> {
+        let entries = self.ttl.iter().flat_map(|(fact, sources)| sources.iter().map(move |entry| (*fact, entry)));
+        entries.map(|(fact, (source, ttl))| Lifetime { fact, source: *source, holds: Span(ttl.millis) }).collect()
     }
 
     /// Whether the manifest was checked against a real version of the agent.
@@ -180,7 +167,6 @@ fn key_of_line_at(text: &str, at: usize) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::Manifest;
-    use crate::ttl::{Fact, Source};
 
     const SMALLEST: &str = "contract = 1\nid = \"aider\"\nname = \"Aider\"\nrecorded = []\n[process]\nprograms = [\"aider\"]\n";
 
@@ -197,26 +183,21 @@ mod tests {
             (manifest.id.as_str(), manifest.is_tested()),
             ("aider", false)
         );
-        assert_eq!(manifest.ttls(), []);
+        assert_eq!(manifest.lifetimes(), []);
     }
 
     #[test]
     fn ttls_are_listed_in_order_and_in_milliseconds() {
         let text = format!(
-            "{SMALLEST}[ttl]\nwork.screen = \"10s\"\nturn.hook = \"15m\"\nturn.osc = \"1h\"\n"
+            "{SMALLEST}[ttl]\nwork.screen = \"10s\"\nturn_active.hook = \"15m\"\nturn_active.osc = \"1h\"\n"
         );
         let manifest = Manifest::parse(&text).expect("valid");
         let rendered: Vec<String> = manifest
-            .ttls()
+            .lifetimes()
             .iter()
-            .map(|(f, s, ms)| format!("{f}.{s}={ms}"))
+            .map(|lifetime| format!("{}.{}={}", lifetime.fact.name(), lifetime.source.name(), lifetime.holds.0))
             .collect();
-        assert_eq!(
-            rendered,
-            ["turn.hook=900000", "turn.osc=3600000", "work.screen=10000"]
-        );
-        assert_eq!(manifest.ttl_millis(Fact::Turn, Source::Hook), Some(900_000));
-        assert_eq!(manifest.ttl_millis(Fact::Composer, Source::Hook), None);
+        assert_eq!(rendered, ["turn_active.hook=900000", "turn_active.osc=3600000", "work.screen=10000"]);
     }
 
     #[test]
@@ -236,16 +217,16 @@ mod tests {
                 "line 7 (`screen`): unknown field `screen`, expected one of",
             ),
             (
-                with("[ttl]\nturn.hook = \"15\""),
-                "line 8 (`turn.hook`): invalid value: string \"15\", expected a span of time",
+                with("[ttl]\nturn_active.hook = \"15\""),
+                "line 8 (`turn_active.hook`): invalid value: string \"15\", expected a span of time",
             ),
             (
-                with("[ttl]\nturn.hook = 15"),
-                "line 8 (`turn.hook`): invalid type: integer `15`, expected a span of time",
+                with("[ttl]\nturn_active.hook = 15"),
+                "line 8 (`turn_active.hook`): invalid type: integer `15`, expected a span of time",
             ),
             (
-                with("[ttl]\nturn.hooks = \"15m\""),
-                "line 8 (`turn.hooks`): unknown variant `hooks`, expected one of",
+                with("[ttl]\nturn_active.hooks = \"15m\""),
+                "line 8 (`turn_active.hooks`): unknown variant `hooks`, expected one of",
             ),
             (
                 with("[ttl]\nmood.hook = \"15m\""),

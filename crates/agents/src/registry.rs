@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn every_built_in_agent_but_cursor_is_tested_and_has_ttls() {
+    fn every_built_in_agent_but_cursor_is_tested_and_has_lifetimes() {
         for entry in Registry::builtin().list() {
             let manifest = &entry.manifest;
             assert_eq!(
@@ -154,7 +154,7 @@ mod tests {
                 "{}",
                 manifest.id
             );
-            assert!(!manifest.ttls().is_empty(), "{}", manifest.id);
+            assert!(!manifest.lifetimes().is_empty(), "{}", manifest.id);
         }
     }
 

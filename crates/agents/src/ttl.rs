@@ -6,78 +6,18 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use agtmux_core::policy::FactKind;
+use agtmux_core::signal::Source;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
 
-/// The kinds of fact that are kept per runtime.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Fact {
-    Turn,
-    Blocking,
-    Work,
-    Composer,
-    Process,
-}
-
-impl Fact {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Turn => "turn",
-            Self::Blocking => "blocking",
-            Self::Work => "work",
-            Self::Composer => "composer",
-            Self::Process => "process",
-        }
-    }
-}
-
-/// Where a fact was read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Source {
-    Hook,
-    Notify,
-    Wrapper,
-    AppServer,
-    StatusFile,
-    EventsFile,
-    VendorFile,
-    Marker,
-    Osc,
-    Screen,
-    Llm,
-    Signal,
-    Api,
-}
-
-impl Source {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Hook => "hook",
-            Self::Notify => "notify",
-            Self::Wrapper => "wrapper",
-            Self::AppServer => "app_server",
-            Self::StatusFile => "status_file",
-            Self::EventsFile => "events_file",
-            Self::VendorFile => "vendor_file",
-            Self::Marker => "marker",
-            Self::Osc => "osc",
-            Self::Screen => "screen",
-            Self::Llm => "llm",
-            Self::Signal => "signal",
-            Self::Api => "api",
-        }
-    }
-}
-
 /// The `[ttl]` table of a manifest.
-pub(crate) type TtlTable = BTreeMap<Fact, BTreeMap<Source, Ttl>>;
+pub(crate) type TtlTable = BTreeMap<FactKind, BTreeMap<Source, Ttl>>;
 
 /// A positive span of time, written `500ms`, `30s`, `15m` or `12h`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ttl {
-    pub(crate) millis: u64,
+    pub(crate) millis: i64,
 }
 
 impl Ttl {
@@ -91,7 +31,7 @@ impl Ttl {
             "h" => 3_600_000,
             _ => return None,
         };
-        let millis = number.parse::<u64>().ok()?.checked_mul(unit_millis)?;
+        let millis = number.parse::<i64>().ok()?.checked_mul(unit_millis)?;
         (millis > 0).then_some(Self { millis })
     }
 }

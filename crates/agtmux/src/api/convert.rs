@@ -1,0 +1,260 @@
+//! From the domain to the wire. The only place where the two meet.
+
+use agtmux_core::command::{Refusal, RefusalCode};
+use agtmux_core::event::{Fact, TargetKind};
+use agtmux_core::query::{self, PaneRow, SessionRow, StateCounts, WindowRow};
+use agtmux_core::reference::RefError;
+use agtmux_core::time::Timestamp;
+use agtmux_wire::error::ErrorCode;
+use agtmux_wire::list::{
+    AttentionItem, PaneIdentity, PaneItem, SessionIdentity, SessionItem, SessionOnTarget, Summary, TargetError,
+    WindowIdentity, WindowItem,
+};
+use agtmux_wire::stream::{AttentionCall, Frame};
+use agtmux_wire::{SCHEMA_VERSION, target};
+
+use crate::daemon::publish::{Change, Identity};
+use crate::daemon::world::{LOCAL, PaneView, World};
+use crate::error::CommandError;
+use crate::store::StoreError;
+
+/// A time in RFC 3339.
+pub fn time(at: Timestamp) -> String {
+    jiff::Timestamp::from_millisecond(at.0).map_or_else(|_| at.0.to_string(), |time| time.to_string())
+}
+
+/// A pane.
+pub fn pane(view: &PaneView) -> PaneItem {
+    let PaneView { row, surface, socket } = view;
+    let runtime = row.runtime.as_ref();
+    let verdict = runtime.map(|runtime| &runtime.verdict);
+    PaneItem {
+        identity: pane_identity(row),
+        tmux_socket: socket.clone(),
+        window_name: row.place.window_name.clone(),
+        window_index: row.place.window_index,
+        pane_index: row.place.pane_index,
+        runtime_id: runtime.map(|runtime| runtime.id.to_string()),
+        pane_epoch: runtime.map(|runtime| runtime.epoch),
+        agent: runtime.map(|runtime| runtime.agent.to_string()),
+        pid: runtime.map(|runtime| runtime.process.pid),
+        name: runtime.and_then(|runtime| runtime.name.clone()),
+        state: verdict.map(|verdict| verdict.state.name().to_owned()),
+        reason_code: verdict.map(|verdict| verdict.reason.clone()),
+        confidence: verdict.map(|verdict| verdict.confidence.name().to_owned()),
+        evidence: verdict.and_then(|verdict| verdict.evidence).map(|evidence| evidence.name().to_owned()),
+        source: verdict.and_then(|verdict| verdict.source).map(|source| source.name().to_owned()),
+        since: verdict.map(|verdict| time(verdict.since)),
+        updated_at: runtime.map(|runtime| time(runtime.updated_at)),
+        state_version: runtime.map(|runtime| runtime.state_version),
+        attention: runtime.map_or_else(AttentionItem::default, |runtime| AttentionItem {
+            needs_action: runtime.attention.needs_action,
+            nudge_seq: runtime.attention.nudge_seq,
+            message: runtime.verdict.message.clone(),
+            unseen: runtime.attention.unseen,
+        }),
+        cwd: surface.cwd.clone(),
+        title: surface.title.clone(),
+        command: surface.command.clone(),
+    }
+}
+
+fn pane_identity(row: &PaneRow) -> PaneIdentity {
+    PaneIdentity {
+        target: row.target.to_string(),
+        session_name: row.place.session_name.clone(),
+        window_id: row.place.window.to_string(),
+        pane_id: row.pane.pane.to_string(),
+    }
+}
+
+/// A window.
+pub fn window(row: &WindowRow) -> WindowItem {
+    WindowItem {
+        identity: WindowIdentity {
+            target: row.target.to_string(),
+            session_name: row.session_name.clone(),
+            window_id: row.window.to_string(),
+        },
+        window_name: row.window_name.clone(),
+        window_index: row.window_index,
+        top_state: row.top_state.map(|state| state.name().to_owned()),
+        waiting: row.waiting,
+        running: row.running,
+        panes: row.panes.len() as u64,
+        by_state: counts(&row.by_state),
+    }
+}
+
+/// A session.
+pub fn session(row: &SessionRow) -> SessionItem {
+    SessionItem {
+        identity: SessionIdentity {
+            target: row.target.as_ref().map(ToString::to_string),
+            session_name: row.session_name.clone(),
+        },
+        top_state: row.top_state.map(|state| state.name().to_owned()),
+        total: row.summary.total,
+        by_state: counts(&row.summary.by_state),
+        by_agent: row.summary.by_agent.iter().map(|(agent, count)| (agent.to_string(), *count)).collect(),
+        by_target: row
+            .by_target
+            .iter()
+            .map(|(target, on)| {
+                (target.to_string(), SessionOnTarget { total: on.total, by_state: counts(&on.by_state) })
+            })
+            .collect(),
+    }
+}
+
+/// Counts over panes.
+pub fn summary(rows: &[PaneRow]) -> Summary {
+    let summary = query::summary(rows);
+    Summary {
+        total: summary.total,
+        by_state: counts(&summary.by_state),
+        by_agent: summary.by_agent.iter().map(|(agent, count)| (agent.to_string(), *count)).collect(),
+        by_target: summary.by_target.iter().map(|(target, count)| (target.to_string(), *count)).collect(),
+    }
+}
+
+fn counts(counts: &StateCounts) -> std::collections::BTreeMap<String, u64> {
+    counts.iter().map(|(state, count)| (state.name().to_owned(), count)).collect()
+}
+
+/// The targets that cannot answer.
+pub fn target_errors(world: &World) -> Vec<TargetError> {
+    query::targets(&world.engine)
+        .into_iter()
+        .filter(|target| target.health != agtmux_core::event::Health::Ok)
+        .map(|target| TargetError {
+            target: target.target.to_string(),
+            code: ErrorCode::TargetUnreachable.name().to_owned(),
+            message: target.detail.unwrap_or_else(|| target.health.name().to_owned()),
+        })
+        .collect()
+}
+
+/// A target.
+pub fn target(row: query::TargetRow) -> target::TargetItem {
+    target::TargetItem {
+        is_default: row.target.as_str() == LOCAL,
+        identity: target::TargetIdentity { target: row.target.to_string() },
+        kind: match row.kind {
+            TargetKind::Local => target::TargetKind::Local,
+            TargetKind::Ssh => target::TargetKind::Ssh,
+        },
+        connection_ref: row.connection,
+        health: row.health.name().to_owned(),
+        detail: row.detail,
+        runtimes: row.runtimes,
+        updated_at: (row.health_since.0 > 0).then(|| time(row.health_since)),
+    }
+}
+
+/// A change, as it goes to a follower.
+pub fn change(change: &Change) -> Frame {
+    Frame::Change {
+        schema_version: SCHEMA_VERSION,
+        seq: change.seq,
+        at: time(change.at),
+        panes: change.panes.iter().map(pane).collect(),
+        removed: change.removed.iter().map(removed).collect(),
+        attention: change
+            .calls
+            .iter()
+            .map(|call| AttentionCall {
+                runtime_id: call.runtime.to_string(),
+                nudge_seq: call.nudge_seq,
+                kind: call.kind.name().to_owned(),
+                message: call.message.clone(),
+            })
+            .collect(),
+    }
+}
+
+/// Everything, as it goes to a follower.
+pub fn snapshot(change: &Change) -> Frame {
+    let rows: Vec<_> = change.panes.iter().map(|view| view.row.clone()).collect();
+    Frame::Snapshot {
+        schema_version: SCHEMA_VERSION,
+        seq: change.seq,
+        at: time(change.at),
+        panes: change.panes.iter().map(pane).collect(),
+        summary: summary(&rows),
+    }
+}
+
+fn removed(identity: &Identity) -> PaneIdentity {
+    PaneIdentity {
+        target: identity.target.to_string(),
+        session_name: identity.session_name.clone(),
+        window_id: identity.window.to_string(),
+        pane_id: identity.pane.to_string(),
+    }
+}
+
+/// A fact in one line, for people.
+pub fn fact_text(fact: &Fact) -> String {
+    match fact {
+        Fact::PolicySet { .. } => "the numbers to decide by were set".to_owned(),
+        Fact::TargetAdded { target, .. } => format!("target {target} added"),
+        Fact::TargetRemoved { target } => format!("target {target} removed"),
+        Fact::TargetHealth { target, health, detail } => {
+            let detail = detail.as_deref().map_or_else(String::new, |detail| format!(": {detail}"));
+            format!("target {target} is {}{detail}", health.name())
+        }
+        Fact::ServerSeen { socket, pid, .. } => format!("tmux server {pid} at {socket}"),
+        Fact::ServerGone { server } => format!("tmux server {server} is gone"),
+        Fact::PanePlaced { pane, place } => {
+            format!("{} is in {}:{}.{}", pane.pane, place.session_name, place.window_index, place.pane_index)
+        }
+        Fact::PaneGone { pane } => format!("{} is gone", pane.pane),
+        Fact::RuntimeStarted { pane, agent, process, .. } => {
+            format!("{agent} runs in {} as pid {}", pane.pane, process.pid)
+        }
+        Fact::ProcessChanged { process, .. } => format!("its process is {process:?}").to_lowercase(),
+        Fact::RuntimeEnded { how, .. } => format!("ended: {}", how.name()),
+        Fact::Named { name, .. } => format!("named {}", name.as_deref().unwrap_or("nothing")),
+        Fact::Signal(signal) => {
+            let said = serde_json::to_value(&signal.signal).unwrap_or_default();
+            let said = said["is"].as_str().unwrap_or_default().to_owned();
+            let message = signal.message.as_deref().map_or_else(String::new, |message| format!(": {message}"));
+            format!("{} says {said}{message}", signal.source.name())
+        }
+        Fact::Seen { .. } => "a person looked".to_owned(),
+        Fact::Acknowledged { nudge_seq, .. } => format!("call {nudge_seq} acknowledged"),
+        Fact::IntentDone { intent } => format!("done: {intent}"),
+        Fact::Refused { what, code, detail } => format!("{what} refused: {detail} [{code}]"),
+        Fact::Tick => "time passed".to_owned(),
+        Fact::Checkpoint { .. } => "the log begins here".to_owned(),
+    }
+}
+
+impl From<Refusal> for CommandError {
+    fn from(refusal: Refusal) -> Self {
+        let code = match refusal.code {
+            RefusalCode::BadName => ErrorCode::BadName,
+            RefusalCode::NameTaken => ErrorCode::NameTaken,
+            RefusalCode::TargetExists => ErrorCode::TargetExists,
+            RefusalCode::TargetNotFound => ErrorCode::TargetNotFound,
+            RefusalCode::RuntimeStale => ErrorCode::RuntimeStale,
+            RefusalCode::PreconditionFailed => ErrorCode::PreconditionFailed,
+        };
+        Self { code, message: refusal.message, hint: refusal.hint }
+    }
+}
+
+impl From<RefError> for CommandError {
+    fn from(error: RefError) -> Self {
+        let code = ErrorCode::from_name(error.code()).unwrap_or(ErrorCode::Internal);
+        Self { code, message: error.to_string(), hint: error.hint() }
+    }
+}
+
+impl From<StoreError> for CommandError {
+    fn from(error: StoreError) -> Self {
+        let code = ErrorCode::from_name(error.code()).unwrap_or(ErrorCode::Store);
+        Self { code, message: error.to_string(), hint: Some(error.hint()) }
+    }
+}

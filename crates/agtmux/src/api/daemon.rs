@@ -1,0 +1,71 @@
+//! `/v1/daemon` and `/v1/health`.
+
+use agtmux_core::query::{self, PaneFilter};
+use agtmux_wire::daemon::{DaemonStatus, Health, TmuxServer};
+use axum::extract::State;
+
+use super::answer::{Answer, Json};
+use super::{Api, convert};
+use crate::daemon::world::{ServerWatch, World};
+use crate::target::observation::Connection;
+use agtmux_core::time::Timestamp;
+
+pub async fn status(State(api): State<Api>) -> Answer<DaemonStatus> {
+    Ok(Json(api.synced().await.read(describe).await?))
+}
+
+pub async fn stop(State(api): State<Api>) -> Answer<DaemonStatus> {
+    let status = api.handle.read(describe).await?;
+    api.handle.stop().await;
+    Ok(Json(status))
+}
+
+pub async fn health(State(api): State<Api>) -> Answer<Health> {
+    let problems = api.handle.read(World::problems).await?;
+    let status = if problems.is_empty() { "ok" } else { "degraded" };
+    Ok(Json(Health { status: status.to_owned(), problems }))
+}
+
+fn describe(world: &World) -> DaemonStatus {
+    let uptime_ms = jiff::Timestamp::now().as_millisecond() - world.about.started_at.0;
+    DaemonStatus {
+        pid: std::process::id(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        socket: world.about.socket.display().to_string(),
+        uptime_s: u64::try_from(uptime_ms / 1_000).unwrap_or(0),
+        state_dir: world.about.state_dir.display().to_string(),
+        epoch: world.about.epoch,
+        seq: world.seq,
+        tmux_servers: world
+            .servers
+            .iter()
+            .map(|(socket, watch)| server(world, &socket.display().to_string(), watch))
+            .collect(),
+        problems: world.problems(),
+    }
+}
+
+fn server(world: &World, socket: &str, watch: &ServerWatch) -> TmuxServer {
+    let (status, identity) = match &watch.connection {
+        Some(Connection::Connected { server, pid, start_time, version }) => {
+            ("connected", Some((server, *pid, *start_time, version.clone())))
+        }
+        Some(Connection::NotRunning) => ("not_running", None),
+        Some(Connection::Connecting { .. }) | None => ("connecting", None),
+        Some(Connection::Unusable { .. }) => ("unsupported", None),
+    };
+    let rows = query::panes(&world.engine, &PaneFilter { all: true, ..PaneFilter::default() });
+    let on_server = |row: &&query::PaneRow| identity.as_ref().is_some_and(|(server, ..)| row.pane.server == **server);
+    TmuxServer {
+        socket: socket.to_owned(),
+        status: status.to_owned(),
+        pid: identity.as_ref().map(|(_, pid, ..)| *pid),
+        started_at: identity.as_ref().map(|(_, _, start, _)| convert::time(Timestamp(start * 1_000))),
+        version: identity.as_ref().map(|(.., version)| version.clone()),
+        panes: rows.iter().filter(on_server).count() as u64,
+        agents: rows.iter().filter(on_server).filter(|row| row.runtime.is_some()).count() as u64,
+        streams: watch.streams.open,
+        stream_bytes: watch.streams.bytes,
+        reconnects: watch.connects.saturating_sub(1),
+    }
+}

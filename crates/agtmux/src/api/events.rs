@@ -1,0 +1,120 @@
+//! `GET /v1/events` and `POST /v1/events`.
+
+use agtmux_core::engine::Disposition;
+use agtmux_core::event::Event;
+use agtmux_core::id::RuntimeId;
+use agtmux_wire::SCHEMA_VERSION;
+use agtmux_wire::error::ErrorCode;
+use agtmux_wire::event::{BindStatus, EventItem, EventList, PostEvent, PostedEvent};
+use axum::extract::{ConnectInfo, State};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::answer::{Answer, Body, Json, Params};
+use super::peer::Peer;
+use super::{Api, convert};
+use crate::daemon::ingest::{self, Sender};
+use crate::error::CommandError;
+use crate::store::EventFilter;
+
+/// How many events one answer holds at most.
+const MOST: u32 = 1_000;
+
+/// Query parameters of `GET /v1/events`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct EventsQuery {
+    /// Only events after this place in the log; without it, the newest.
+    after: Option<u64>,
+    /// At most so many; 100 unless given, 1,000 at most.
+    limit: Option<u32>,
+    /// Only events of this runtime; a reference.
+    runtime: Option<String>,
+}
+
+pub async fn list(State(api): State<Api>, Params(query): Params<EventsQuery>) -> Answer<EventList> {
+    let limit = query.limit.unwrap_or(100).clamp(1, MOST) as usize;
+    let runtime = match query.runtime {
+        Some(reference) => Some(runtime_of(&api, reference).await?),
+        None => None,
+    };
+    let filter = EventFilter { runtime, ..EventFilter::default() };
+    let log = api.handle.log().clone();
+    let after = query.after;
+    let events = tokio::task::spawn_blocking(move || match after {
+        Some(after) => log.events_after(after, limit + 1, &filter),
+        None => log.newest_events(limit, &filter),
+    });
+    let mut events = events.await.map_err(CommandError::internal)?.map_err(CommandError::from)?;
+    let truncated = after.is_some() && events.len() > limit;
+    events.truncate(limit);
+    Ok(Json(EventList {
+        schema_version: SCHEMA_VERSION,
+        generated_at: jiff::Timestamp::now().to_string(),
+        next_after: events.last().map_or_else(|| after.unwrap_or(0), |event| event.seq),
+        items: events.iter().map(item).collect(),
+        truncated,
+    }))
+}
+
+/// The runtime that a reference means, also one that is over.
+async fn runtime_of(api: &Api, reference: String) -> Result<RuntimeId, CommandError> {
+    api.handle
+        .read(move |world| {
+            let resolved = world.engine.resolve_ref(&reference)?;
+            resolved.runtime.ok_or_else(|| {
+                CommandError::new(ErrorCode::RefNotFound, format!("no agent runs in {reference}"))
+                    .hint("`agtmux list panes` shows the agents there are")
+            })
+        })
+        .await?
+}
+
+fn item(event: &Event) -> EventItem {
+    let fact = serde_json::to_value(&event.fact).unwrap_or_default();
+    EventItem {
+        seq: event.seq,
+        at: convert::time(event.at),
+        kind: fact["type"].as_str().unwrap_or_default().to_owned(),
+        runtime_id: event.fact.runtime().map(ToString::to_string),
+        text: convert::fact_text(&event.fact),
+        fact,
+    }
+}
+
+pub async fn post(
+    State(api): State<Api>,
+    ConnectInfo(peer): ConnectInfo<Peer>,
+    Body(post): Body<PostEvent>,
+) -> Answer<PostedEvent> {
+    // Read while the sender waits for its answer, and so is still there.
+    let sender = Sender::of_pid(peer.pid);
+    let event = api.synced().await.read(move |world| ingest::signal_event(post, &sender, world)).await??;
+    let event_id = event.event_id.to_string();
+    let posted = api.handle.post(event).await?;
+    let (status, runtime, detail) = match posted.disposition {
+        Disposition::Bound { runtime } => (BindStatus::Bound, Some(runtime), "applied".to_owned()),
+        Disposition::Duplicate { runtime } => {
+            (BindStatus::Duplicate, Some(runtime), "seen before; nothing changed".to_owned())
+        }
+        Disposition::OutOfOrder { runtime } => {
+            (BindStatus::OutOfOrder, Some(runtime), "older than what is known; nothing changed".to_owned())
+        }
+        Disposition::Pending => (
+            BindStatus::PendingBind,
+            None,
+            "no agent is known here yet; kept for a while in case one is found".to_owned(),
+        ),
+        Disposition::RuntimeEnded { runtime } => {
+            return Err(CommandError::new(ErrorCode::RuntimeStale, format!("runtime {runtime} is over")).into());
+        }
+        Disposition::Unbound { why } => (BindStatus::DroppedUnbound, None, why),
+    };
+    Ok(Json(PostedEvent {
+        event_id,
+        seq: posted.seq,
+        status,
+        runtime_id: runtime.map(|runtime| runtime.to_string()),
+        state: posted.state.map(|state| state.name().to_owned()),
+        detail,
+    }))
+}

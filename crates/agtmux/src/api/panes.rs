@@ -1,0 +1,75 @@
+//! `GET /v1/panes`, and what the three lists share.
+
+use agtmux_core::id::{AgentId, TargetName};
+use agtmux_core::query::{PaneFilter, PaneRow};
+use agtmux_core::signal;
+use agtmux_core::state::State as AgentState;
+use agtmux_wire::SCHEMA_VERSION;
+use agtmux_wire::error::ErrorCode;
+use agtmux_wire::list::{Filters, List, PaneList};
+use axum::extract::State;
+
+use super::Api;
+use super::answer::{Answer, Json, Params};
+use super::convert;
+use crate::daemon::world::World;
+use crate::error::CommandError;
+
+pub async fn list(State(api): State<Api>, Params(filters): Params<Filters>) -> Answer<PaneList> {
+    let list = api.synced().await.read(move |world| {
+        let filter = filter(&filters, world)?;
+        let views = world.panes(&filter);
+        let items = views.iter().map(convert::pane).collect();
+        let rows: Vec<_> = views.into_iter().map(|view| view.row).collect();
+        Ok::<_, CommandError>(document(filters, &rows, items, world))
+    });
+    Ok(Json(list.await??))
+}
+
+/// A list around its items.
+pub fn document<T>(filters: Filters, rows: &[PaneRow], items: Vec<T>, world: &World) -> List<T> {
+    List {
+        schema_version: SCHEMA_VERSION,
+        generated_at: jiff::Timestamp::now().to_string(),
+        filters,
+        summary: convert::summary(rows),
+        items,
+        errors: convert::target_errors(world),
+    }
+}
+
+/// The filter that query parameters mean.
+///
+/// # Errors
+/// Fails for a state that nobody knows, a target that is not there, and a target-session without a slash.
+pub fn filter(filters: &Filters, world: &World) -> Result<PaneFilter, CommandError> {
+    let target = filters.target.as_deref().map(|name| world.target(name)).transpose()?;
+    let target_session = filters.target_session.as_deref().map(|text| target_session(text, world)).transpose()?;
+    let state = filters.state.as_deref().map(state).transpose()?;
+    Ok(PaneFilter {
+        target,
+        session: filters.session.clone(),
+        target_session,
+        state,
+        agent: filters.agent.clone().map(AgentId::new),
+        needs_action: filters.needs_action.then_some(true),
+        all: filters.all,
+    })
+}
+
+fn target_session(text: &str, world: &World) -> Result<(TargetName, String), CommandError> {
+    let (target, session) = text.split_once('/').ok_or_else(|| {
+        CommandError::new(ErrorCode::Usage, format!("{text:?} has no slash"))
+            .hint("write TARGET/SESSION, local/work for instance")
+    })?;
+    Ok((world.target(target)?, session.to_owned()))
+}
+
+fn state(name: &str) -> Result<AgentState, CommandError> {
+    AgentState::from_name(name).ok_or_else(|| {
+        let names: Vec<_> = AgentState::ALL.iter().map(|state| state.name()).collect();
+        let error = signal::UnknownStateName { name: name.to_owned() };
+        CommandError::new(ErrorCode::UnknownState, error.to_string())
+            .hint(format!("the states are {}", names.join(", ")))
+    })
+}

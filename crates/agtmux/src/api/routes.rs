@@ -1,0 +1,224 @@
+//! The one table of routes. The router, the OpenAPI document and the tests are made from it.
+
+use agtmux_wire::error::ErrorCode;
+use agtmux_wire::{TMUX_SOCKET_HEADER, daemon, event, explain, list, stream, target};
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodRouter, delete, get, post};
+use schemars::{Schema, SchemaGenerator};
+use std::os::unix::ffi::OsStrExt;
+
+use super::Api;
+use super::answer::Failure;
+use crate::error::CommandError;
+use crate::target::socket;
+
+/// A route and what there is to say about it.
+pub struct Route {
+    /// The HTTP method, in lower case.
+    pub method: &'static str,
+    /// The path, with `{parameters}`.
+    pub path: &'static str,
+    /// One sentence.
+    pub summary: &'static str,
+    /// The schema of the query parameters.
+    pub query: Option<SchemaOf>,
+    /// The schema of the body.
+    pub body: Option<SchemaOf>,
+    /// The schema of the answer; none for what is not JSON.
+    pub answer: Option<SchemaOf>,
+    handler: fn() -> MethodRouter<Api>,
+}
+
+/// Makes a schema.
+pub type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
+
+/// All routes.
+pub fn table() -> Vec<Route> {
+    fn of<T: schemars::JsonSchema>() -> Option<SchemaOf> {
+        Some(|generator| generator.subschema_for::<T>())
+    }
+    vec![
+        Route {
+            method: "get",
+            path: "/v1/panes",
+            summary: "Panes and the agents in them",
+            query: of::<list::Filters>(),
+            body: None,
+            answer: of::<list::PaneList>(),
+            handler: || get(super::panes::list),
+        },
+        Route {
+            method: "get",
+            path: "/v1/windows",
+            summary: "Windows and what their agents add up to",
+            query: of::<list::Filters>(),
+            body: None,
+            answer: of::<list::WindowList>(),
+            handler: || get(super::windows::list),
+        },
+        Route {
+            method: "get",
+            path: "/v1/sessions",
+            summary: "Sessions and what their agents add up to",
+            query: of::<list::Filters>(),
+            body: None,
+            answer: of::<list::SessionList>(),
+            handler: || get(super::sessions::list),
+        },
+        Route {
+            method: "get",
+            path: "/v1/targets",
+            summary: "The places where agents run",
+            query: None,
+            body: None,
+            answer: of::<target::TargetList>(),
+            handler: || get(super::targets::list),
+        },
+        Route {
+            method: "post",
+            path: "/v1/targets",
+            summary: "Makes a target known",
+            query: None,
+            body: of::<target::AddTarget>(),
+            answer: of::<target::TargetItem>(),
+            handler: || post(super::targets::add),
+        },
+        Route {
+            method: "delete",
+            path: "/v1/targets/{name}",
+            summary: "Forgets a target",
+            query: None,
+            body: None,
+            answer: of::<target::TargetItem>(),
+            handler: || delete(super::targets::remove),
+        },
+        Route {
+            method: "post",
+            path: "/v1/targets/{name}/connect",
+            summary: "Connects to a target now",
+            query: None,
+            body: None,
+            answer: of::<target::TargetItem>(),
+            handler: || post(super::targets::connect),
+        },
+        Route {
+            method: "get",
+            path: "/v1/events",
+            summary: "A stretch of the log",
+            query: of::<super::events::EventsQuery>(),
+            body: None,
+            answer: of::<event::EventList>(),
+            handler: || get(super::events::list),
+        },
+        Route {
+            method: "post",
+            path: "/v1/events",
+            summary: "Takes in a signal",
+            query: None,
+            body: of::<event::PostEvent>(),
+            answer: of::<event::PostedEvent>(),
+            handler: || post(super::events::post),
+        },
+        Route {
+            method: "get",
+            path: "/v1/explain/{ref}",
+            summary: "The evidence behind a state, and what would change it",
+            query: None,
+            body: None,
+            answer: of::<explain::Explanation>(),
+            handler: || get(super::explain::show),
+        },
+        Route {
+            method: "get",
+            path: "/v1/stream",
+            summary: "WebSocket: a snapshot, then every change",
+            query: of::<super::stream::StreamQuery>(),
+            body: None,
+            answer: of::<stream::Frame>(),
+            handler: || get(super::stream::follow),
+        },
+        Route {
+            method: "get",
+            path: "/v1/health",
+            summary: "Whether everything works",
+            query: None,
+            body: None,
+            answer: of::<daemon::Health>(),
+            handler: || get(super::daemon::health),
+        },
+        Route {
+            method: "get",
+            path: "/v1/metrics",
+            summary: "Figures, in the text format of OpenMetrics",
+            query: None,
+            body: None,
+            answer: None,
+            handler: || get(super::metrics::show),
+        },
+        Route {
+            method: "get",
+            path: "/v1/daemon",
+            summary: "The daemon about itself",
+            query: None,
+            body: None,
+            answer: of::<daemon::DaemonStatus>(),
+            handler: || get(super::daemon::status),
+        },
+        Route {
+            method: "post",
+            path: "/v1/daemon/stop",
+            summary: "Stops the daemon",
+            query: None,
+            body: None,
+            answer: of::<daemon::DaemonStatus>(),
+            handler: || post(super::daemon::stop),
+        },
+        Route {
+            method: "get",
+            path: "/openapi.json",
+            summary: "This description",
+            query: None,
+            body: None,
+            answer: None,
+            handler: || get(super::openapi::show),
+        },
+    ]
+}
+
+/// The router of all routes, behind the checks that hold for every one of them.
+pub fn router(api: Api) -> Router {
+    let mut router = Router::new();
+    for route in table() {
+        router = router.route(route.path, (route.handler)());
+    }
+    router
+        .fallback(no_such_route)
+        .method_not_allowed_fallback(no_such_route)
+        .layer(middleware::from_fn_with_state(api.clone(), watch_meant_server))
+        .layer(middleware::from_fn_with_state(api.clone(), super::limits::not_too_fast))
+        .layer(middleware::from_fn(super::peer::same_user))
+        .layer(DefaultBodyLimit::max(super::limits::BODY_LIMIT))
+        .with_state(api)
+}
+
+async fn no_such_route(request: Request) -> Response {
+    Failure(
+        CommandError::new(ErrorCode::NoSuchRoute, format!("no route {} {}", request.method(), request.uri().path()))
+            .hint("GET /openapi.json lists the routes"),
+    )
+    .into_response()
+}
+
+/// A client that runs in a tmux server, or was told to look at one, means that server: it is watched from then on.
+async fn watch_meant_server(State(api): State<Api>, request: Request, next: Next) -> Response {
+    if let Some(value) = request.headers().get(TMUX_SOCKET_HEADER) {
+        let path = socket::normal(std::ffi::OsStr::from_bytes(value.as_bytes()).as_ref());
+        if let Err(error) = api.handle.watch(path).await {
+            return Failure(error).into_response();
+        }
+    }
+    next.run(request).await
+}

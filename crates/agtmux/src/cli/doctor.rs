@@ -1,0 +1,205 @@
+//! `agtmux doctor`: looks at everything agtmux needs and says how to mend what is wrong.
+
+use std::path::Path;
+use std::process::Command;
+
+use agtmux_agents::Registry;
+use agtmux_tmux::server;
+use agtmux_wire::daemon::DaemonStatus;
+use agtmux_wire::error::ErrorCode;
+use clap::Args;
+use serde::Serialize;
+
+use super::table::Sheet;
+use super::{Context, output};
+use crate::client::launch::check_place;
+use crate::config;
+use crate::daemon::startup::user_manifests;
+use crate::error::CommandError;
+use crate::paths::private_dir;
+use crate::platform;
+use crate::target::socket;
+
+/// Open files that a daemon with hundreds of streams needs.
+const FILES_WANTED: u64 = 1_024;
+
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What one check found.
+#[derive(Debug, Serialize)]
+struct Finding {
+    check: &'static str,
+    status: Status,
+    detail: String,
+    fix: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Status {
+    Ok,
+    Warn,
+    Fail,
+}
+
+impl Status {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Warn => "warn",
+            Self::Fail => "fail",
+        }
+    }
+}
+
+pub async fn run(args: DoctorArgs, context: &Context) -> Result<(), CommandError> {
+    let mut findings = vec![tmux_program(context), tmux_server(context)];
+    findings.extend([
+        directory("state directory", &context.paths.state_dir),
+        socket_place(context),
+        configuration(context),
+    ]);
+    findings.extend(manifests(context));
+    findings.push(open_files());
+    findings.push(daemon(context).await);
+    let failed = findings.iter().filter(|finding| finding.status == Status::Fail).count();
+    if args.json {
+        output::print_json(&serde_json::json!({ "schema_version": agtmux_wire::SCHEMA_VERSION, "items": findings }))?;
+    } else {
+        output::print(&render(&findings, context.color))?;
+    }
+    match failed {
+        0 => Ok(()),
+        failed => Err(CommandError::new(ErrorCode::PreconditionFailed, format!("{failed} checks failed"))
+            .hint("each has its fix in the last column")),
+    }
+}
+
+fn render(findings: &[Finding], color: bool) -> String {
+    let mut sheet = Sheet::new(&["STATUS", "CHECK", "FOUND"], color);
+    for finding in findings {
+        let status = finding.status.name();
+        sheet.row(Some(status), &[status.to_owned(), finding.check.to_owned(), finding.detail.clone()]);
+    }
+    let fixes: String = findings
+        .iter()
+        .filter_map(|finding| Some(format!("fix {}: {}\n", finding.check, finding.fix.as_ref()?)))
+        .collect();
+    format!("{}{}{fixes}", sheet.render(), if fixes.is_empty() { "" } else { "\n" })
+}
+
+fn ok(check: &'static str, detail: impl Into<String>) -> Finding {
+    Finding { check, status: Status::Ok, detail: detail.into(), fix: None }
+}
+
+fn finding(check: &'static str, status: Status, detail: impl Into<String>, fix: impl Into<String>) -> Finding {
+    Finding { check, status, detail: detail.into(), fix: Some(fix.into()) }
+}
+
+fn of_error(check: &'static str, error: CommandError) -> Finding {
+    Finding { check, status: Status::Fail, detail: error.message, fix: error.hint }
+}
+
+fn tmux_program(context: &Context) -> Finding {
+    const CHECK: &str = "tmux";
+    let program = config::load(&context.paths.config_dir)
+        .ok()
+        .and_then(|loaded| loaded.config.tmux.program)
+        .unwrap_or_else(|| "tmux".into());
+    let Ok(answer) = Command::new(&program).arg("-V").output() else {
+        let fix = "install tmux 3.2 or newer, or set tmux.program in config.toml";
+        return finding(CHECK, Status::Fail, format!("{} cannot be run", program.display()), fix);
+    };
+    let version = server::Version::parse(&String::from_utf8_lossy(&answer.stdout));
+    if version.supported() {
+        ok(CHECK, format!("{} {version}", program.display()))
+    } else {
+        finding(CHECK, Status::Fail, format!("{version} is older than 3.2"), "install tmux 3.2 or newer")
+    }
+}
+
+fn tmux_server(context: &Context) -> Finding {
+    const CHECK: &str = "tmux server";
+    let path = context.tmux_socket.clone().unwrap_or_else(socket::default_socket);
+    if server::is_alive(&path) {
+        ok(CHECK, path.display().to_string())
+    } else {
+        let fix = "start tmux, or name another server with --tmux-socket; agtmux sees it as soon as it is there";
+        finding(CHECK, Status::Warn, format!("none runs at {}", path.display()), fix)
+    }
+}
+
+fn directory(check: &'static str, path: &Path) -> Finding {
+    match private_dir(path) {
+        Ok(()) => ok(check, path.display().to_string()),
+        Err(error) => of_error(check, error),
+    }
+}
+
+fn socket_place(context: &Context) -> Finding {
+    const CHECK: &str = "daemon socket";
+    let path = &context.paths.socket;
+    let checked = path.parent().map_or(Ok(()), private_dir).and_then(|()| check_place(path));
+    match checked {
+        Ok(()) => ok(CHECK, path.display().to_string()),
+        Err(error) => of_error(CHECK, error),
+    }
+}
+
+fn configuration(context: &Context) -> Finding {
+    const CHECK: &str = "configuration";
+    let file = context.paths.config_dir.join("config.toml");
+    match config::load(&context.paths.config_dir) {
+        Err(error) => of_error(CHECK, error),
+        Ok(loaded) if !loaded.warnings.is_empty() => {
+            finding(CHECK, Status::Warn, loaded.warnings.join("; "), format!("remove them from {}", file.display()))
+        }
+        Ok(_) if file.exists() => ok(CHECK, file.display().to_string()),
+        Ok(_) => ok(CHECK, "defaults"),
+    }
+}
+
+fn manifests(context: &Context) -> Vec<Finding> {
+    const CHECK: &str = "agent manifests";
+    let (registry, problems) = Registry::with_user(user_manifests(&context.paths.config_dir));
+    if problems.is_empty() {
+        let ids: Vec<_> = registry.list().map(|entry| entry.manifest.id.as_str()).collect();
+        return vec![ok(CHECK, ids.join(", "))];
+    }
+    let fix = "mend or remove the file; the others count";
+    problems.iter().map(|problem| finding(CHECK, Status::Fail, problem.to_string(), fix)).collect()
+}
+
+fn open_files() -> Finding {
+    const CHECK: &str = "open files";
+    match platform::fd_limit() {
+        Some(limit) if limit < FILES_WANTED => {
+            let fix = format!("raise it: ulimit -n {FILES_WANTED}");
+            finding(CHECK, Status::Warn, format!("at most {limit}; each agent pane takes two"), fix)
+        }
+        Some(limit) => ok(CHECK, format!("at most {limit}")),
+        None => ok(CHECK, "unlimited"),
+    }
+}
+
+async fn daemon(context: &Context) -> Finding {
+    const CHECK: &str = "daemon";
+    match context.quiet_client().get::<DaemonStatus>("/v1/daemon").await {
+        Ok(status) if status.problems.is_empty() => {
+            ok(CHECK, format!("pid {}, version {}", status.pid, status.version))
+        }
+        Ok(status) => {
+            let fix = format!("its log is {}", context.paths.log_file().display());
+            finding(CHECK, Status::Warn, status.problems.join("; "), fix)
+        }
+        Err(error) if error.code == ErrorCode::DaemonUnreachable => {
+            ok(CHECK, "does not run; the first command that needs it starts it")
+        }
+        Err(error) => of_error(CHECK, error),
+    }
+}

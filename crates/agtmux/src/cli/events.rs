@@ -1,0 +1,65 @@
+//! `agtmux events`.
+
+use std::time::Duration;
+
+use agtmux_wire::event::EventList;
+use clap::Args;
+
+use super::list::Query;
+use super::output::printable;
+use super::{Context, output};
+use crate::error::CommandError;
+
+/// How often `--follow` asks again. The log is for reading back; `watch` is the live view.
+const FOLLOW_EVERY: Duration = Duration::from_millis(500);
+
+#[derive(Debug, Args)]
+pub struct EventsArgs {
+    /// Only events after this place in the log; without it, the newest are shown
+    #[arg(long, value_name = "SEQ")]
+    after: Option<u64>,
+    /// At most so many
+    #[arg(long, default_value_t = 50, value_name = "N")]
+    limit: u32,
+    /// Only events of this runtime (a reference, as for `explain`)
+    #[arg(long, value_name = "REF")]
+    runtime: Option<String>,
+    /// Go on with new ones as they come
+    #[arg(long, short)]
+    follow: bool,
+    /// Print JSON, one document per batch
+    #[arg(long)]
+    json: bool,
+}
+
+pub async fn run(args: EventsArgs, context: &Context) -> Result<(), CommandError> {
+    let client = context.client();
+    let mut after = args.after;
+    loop {
+        let mut query = Query::new("/v1/events");
+        query.text("after", after.map(|seq| seq.to_string()).as_deref());
+        query.text("limit", Some(&args.limit.to_string()));
+        query.text("runtime", args.runtime.as_deref());
+        let list: EventList = client.get(&query.path).await?;
+        if !args.follow || !list.items.is_empty() {
+            if args.json { output::print_json(&list)? } else { output::print(&render(&list))? }
+        }
+        if !args.follow {
+            return Ok(());
+        }
+        after = Some(list.next_after);
+        if !list.truncated {
+            tokio::time::sleep(FOLLOW_EVERY).await;
+        }
+    }
+}
+
+fn render(list: &EventList) -> String {
+    list.items
+        .iter()
+        .map(|event| {
+            let runtime = event.runtime_id.as_deref().unwrap_or("-");
+            format!("{:>8}  {}  {:<16} {:<20} {}\n", event.seq, event.at, event.kind, runtime, printable(&event.text))
+        })
+        .collect()
+}

@@ -1,0 +1,160 @@
+//! The command line: what can be asked, and one file per verb that answers.
+//!
+//! Nothing here knows the domain or the database; a verb sees what the daemon's API shows, like any other client.
+
+mod args;
+pub mod completions;
+pub mod daemon;
+pub mod demo;
+pub mod doctor;
+pub mod events;
+pub mod explain;
+pub mod list;
+pub mod output;
+pub mod signal;
+pub mod table;
+pub mod target;
+pub mod watch;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use agtmux_wire::error::ErrorCode;
+use clap::{Parser, Subcommand};
+
+pub use args::{ColorChoice, DurationArg};
+
+use crate::client::{Client, StartDaemon};
+use crate::error::CommandError;
+use crate::paths::Paths;
+use crate::target::socket;
+
+/// Know what every coding agent in your tmux is doing, and why.
+///
+/// agtmux watches the tmux server you already use. It finds the panes that hold a coding agent (Claude Code, Codex,
+/// Gemini, opencode, Copilot, Cursor), knows the state of each, and shows on what evidence. It changes nothing of
+/// yours: no layout, no focus, no option.
+#[derive(Debug, Parser)]
+#[command(
+    name = "agtmux",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true,
+    after_help = "Start here:\n  agtmux list panes          every agent, its state, why, and for how long\n  agtmux watch               the same, live\n  agtmux list panes --needs-action\n  agtmux explain %3          the evidence behind one state\n  agtmux demo                try it on a private tmux server\n\nExit codes: 0 ok, 1 failed, 2 usage, 3 daemon unreachable, 4 refused by a guard, 5 timeout."
+)]
+pub struct Cli {
+    /// The tmux server to look at: a name as for `tmux -L` or a path as for `tmux -S`
+    #[arg(long, global = true, env = "AGTMUX_TMUX_SOCKET", value_name = "NAME|PATH", hide_env_values = true)]
+    tmux_socket: Option<String>,
+
+    /// When to use colour
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    color: ColorChoice,
+
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// List panes, windows or sessions with the state of their agents
+    #[command(subcommand)]
+    List(list::ListVerb),
+    /// Show changes as they happen
+    Watch(watch::WatchArgs),
+    /// Show the evidence behind the state of an agent, and what would change it
+    Explain(explain::ExplainArgs),
+    /// Show the log of events
+    Events(events::EventsArgs),
+    /// Say what the agent in this pane is doing
+    Signal(signal::SignalArgs),
+    /// Manage the places where agents run
+    #[command(subcommand)]
+    Target(target::TargetVerb),
+    /// Run, start, stop or ask the daemon
+    #[command(subcommand)]
+    Daemon(daemon::DaemonVerb),
+    /// Check this installation and say how to mend what is wrong
+    Doctor(doctor::DoctorArgs),
+    /// Show agtmux on a private tmux server with scripted agents
+    Demo(demo::DemoArgs),
+    /// Print a completion script for a shell
+    Completions(completions::CompletionsArgs),
+    /// Hand this process's standard input to the daemon (tmux runs this for `pipe-pane`)
+    #[command(hide = true)]
+    PipeFd {
+        /// The daemon's pipe socket
+        socket: PathBuf,
+        /// Which pane it is
+        token: String,
+    },
+}
+
+/// What every verb needs.
+#[derive(Clone, Debug)]
+pub struct Context {
+    /// The places of this instance.
+    pub paths: Paths,
+    /// The tmux server that is meant, if one is.
+    pub tmux_socket: Option<PathBuf>,
+    /// Whether to use colour.
+    pub color: bool,
+}
+
+impl Context {
+    /// A client that starts the daemon on first need.
+    pub fn client(&self) -> Client {
+        Client::new(&self.paths, self.tmux_socket.clone(), StartDaemon::OnNeed)
+    }
+
+    /// A client that leaves a daemon that does not run alone.
+    pub fn quiet_client(&self) -> Client {
+        Client::new(&self.paths, self.tmux_socket.clone(), StartDaemon::Never)
+    }
+}
+
+/// Parses the command line, runs the verb and maps its error to the exit code.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return output::usage(&error),
+    };
+    match run(cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => output::fail(&error),
+    }
+}
+
+fn run(cli: Cli) -> Result<(), CommandError> {
+    if let Verb::PipeFd { socket, token } = &cli.verb {
+        return agtmux_tmux::pipe::helper::send_stdin(socket, token)
+            .map_err(|error| CommandError::new(ErrorCode::DaemonUnreachable, error.to_string()));
+    }
+    let paths = Paths::from_env()?;
+    let tmux_socket = match cli.tmux_socket.as_deref() {
+        Some(text) => Some(socket::from_argument(text)?),
+        None => socket::from_tmux_variable(),
+    };
+    let context = Context { paths, tmux_socket, color: cli.color.enabled() };
+    if let Verb::Daemon(daemon::DaemonVerb::Run(args)) = &cli.verb {
+        return daemon::run(&context, args);
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(CommandError::internal)?;
+    runtime.block_on(dispatch(cli.verb, &context))
+}
+
+async fn dispatch(verb: Verb, context: &Context) -> Result<(), CommandError> {
+    match verb {
+        Verb::List(verb) => list::run(verb, context).await,
+        Verb::Watch(args) => watch::run(args, context).await,
+        Verb::Explain(args) => explain::run(args, context).await,
+        Verb::Events(args) => events::run(args, context).await,
+        Verb::Signal(args) => signal::run(args, context).await,
+        Verb::Target(verb) => target::run(verb, context).await,
+        Verb::Daemon(verb) => daemon::control(verb, context).await,
+        Verb::Doctor(args) => doctor::run(args, context).await,
+        Verb::Demo(args) => demo::run(args, context).await,
+        Verb::Completions(args) => completions::run(&args),
+        Verb::PipeFd { .. } => Ok(()),
+    }
+}

@@ -1,0 +1,96 @@
+//! Everything that is printed goes through here: results to standard output, errors to standard error.
+
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+
+use agtmux_wire::error::ErrorDetail;
+use serde::Serialize;
+
+use crate::error::CommandError;
+
+/// Prints text as it is. A reader that went away (`| head`) is success.
+///
+/// # Errors
+/// Fails when standard output cannot be written for another reason, a full disk for instance.
+pub fn print(text: &str) -> Result<(), CommandError> {
+    print_bytes(text.as_bytes())
+}
+
+/// Prints bytes as they are.
+///
+/// # Errors
+/// As [`print`].
+pub fn print_bytes(bytes: &[u8]) -> Result<(), CommandError> {
+    let mut out = io::stdout().lock();
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
+        Err(error) => Err(CommandError::internal(format!("cannot write the result: {error}"))),
+    }
+}
+
+/// Prints a document on one line.
+///
+/// # Errors
+/// As [`print`].
+pub fn print_json(document: &impl Serialize) -> Result<(), CommandError> {
+    let mut text = serde_json::to_string(document).map_err(CommandError::internal)?;
+    text.push('\n');
+    print(&text)
+}
+
+/// Prints a remark for people to standard error, where it cannot spoil a result.
+#[expect(clippy::print_stderr, reason = "this is the one place that prints remarks")]
+pub fn remark(text: &str) {
+    eprintln!("{text}");
+}
+
+/// Prints an error of a command and gives its exit code. With `--json` on the command line the error is JSON too.
+pub fn fail(error: &CommandError) -> ExitCode {
+    let wants_json = std::env::args_os().any(|arg| arg == "--json");
+    if wants_json {
+        let detail = ErrorDetail::from(error.clone());
+        remark(&serde_json::json!({ "error": detail }).to_string());
+    } else {
+        let (bold, plain) = if io::stderr().is_terminal() { ("\x1b[1;31m", "\x1b[0m") } else { ("", "") };
+        let mut text = format!("{bold}error{plain}: {} [{}]", printable(&error.message), error.code.name());
+        if let Some(hint) = &error.hint {
+            text.push_str("\n hint: ");
+            text.push_str(&printable(hint));
+        }
+        remark(&text);
+    }
+    ExitCode::from(error.code.exit_code())
+}
+
+/// Prints what clap says: help and version to standard output with success, a mistake to standard error with 2.
+pub fn usage(error: &clap::Error) -> ExitCode {
+    let printed = error.print();
+    if printed.is_err() || error.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS }
+}
+
+/// Text from outside, made harmless for a terminal: control characters and bidirectional overrides are shown as
+/// escapes, so that a title cannot move the cursor and a message cannot hide its end.
+pub fn printable(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}') {
+            let _ = write!(safe, "{}", c.escape_default());
+        } else {
+            safe.push(c);
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::printable;
+
+    #[test]
+    fn nothing_that_a_terminal_obeys_gets_through() {
+        assert_eq!(printable("a\x1b[31mb\u{9b}m\u{202e}c\nd"), "a\\u{1b}[31mb\\u{9b}m\\u{202e}c\\nd");
+        assert_eq!(printable("Grüße 你好 🧪"), "Grüße 你好 🧪");
+    }
+}

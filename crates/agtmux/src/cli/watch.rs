@@ -1,0 +1,284 @@
+//! `agtmux watch`: the lists, live.
+
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use agtmux_wire::SCHEMA_VERSION;
+use agtmux_wire::error::ErrorCode;
+use agtmux_wire::list::{PaneItem, PaneList, SessionList, WindowList};
+use agtmux_wire::stream::Frame;
+use clap::{Args, ValueEnum};
+use futures_util::StreamExt;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use tokio::net::UnixStream;
+use tokio::time::{Instant, sleep_until, timeout};
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::Message;
+
+use super::list::{Query, panes_table, sessions_table, windows_table};
+use super::{Context, DurationArg, output};
+use crate::client::Client;
+use crate::error::CommandError;
+
+/// Changes that come closer together than this are drawn together.
+const REDRAW_PAUSE: Duration = Duration::from_millis(50);
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "With --format jsonl every line is one JSON document:\n  {\"schema_version\":1,\"seq\":N,\"at\":TIME,\"scope\":\"panes\",\"change\":\"present|changed|removed\",\"item\":{…}}\nLines with `present` come first and describe what is there; `item` is as in `list --json`,\nand for `removed` it holds the identity alone."
+)]
+pub struct WatchArgs {
+    /// Only this target
+    #[arg(long, value_name = "NAME", conflicts_with = "all_targets")]
+    target: Option<String>,
+    /// Every target (the default)
+    #[arg(long)]
+    all_targets: bool,
+    /// What to show
+    #[arg(long, value_enum, default_value_t)]
+    scope: Scope,
+    /// A table that is redrawn, or one JSON document per change
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    /// Redraw the table at least this often, for the ages
+    #[arg(long, default_value = "1s", value_name = "DURATION")]
+    interval: DurationArg,
+    /// Of what is there at the start, show only what changed since then: a time, or a duration ago
+    #[arg(long, value_name = "TIMESTAMP")]
+    since: Option<String>,
+    /// Show what is there and end
+    #[arg(long)]
+    once: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Scope {
+    /// Panes that hold an agent
+    #[default]
+    Panes,
+    /// Windows
+    Windows,
+    /// Sessions
+    Sessions,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// A table
+    #[default]
+    Table,
+    /// One JSON document per line
+    Jsonl,
+}
+
+impl Scope {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Panes => "panes",
+            Self::Windows => "windows",
+            Self::Sessions => "sessions",
+        }
+    }
+}
+
+pub async fn run(args: WatchArgs, context: &Context) -> Result<(), CommandError> {
+    let since = args.since.as_deref().map(parse_since).transpose()?;
+    let mut query = Query::new(&format!("/v1/{}", args.scope.name()));
+    query.text("target", args.target.as_deref());
+    let watch = Watch { client: context.client(), path: query.path, scope: args.scope, since, color: context.color };
+    match (args.format, args.once) {
+        (Format::Table, true) => output::print(&watch.table().await?),
+        (Format::Table, false) => watch.redraw(args.interval.0).await,
+        (Format::Jsonl, once) => watch.lines(once).await,
+    }
+}
+
+struct Watch {
+    client: Client,
+    path: String,
+    scope: Scope,
+    since: Option<Timestamp>,
+    color: bool,
+}
+
+impl Watch {
+    async fn table(&self) -> Result<String, CommandError> {
+        Ok(match self.scope {
+            Scope::Panes => {
+                let mut list: PaneList = self.client.get(&self.path).await?;
+                list.items.retain(|pane| self.is_recent(pane));
+                panes_table(&list, self.color)
+            }
+            Scope::Windows => windows_table(&self.client.get::<WindowList>(&self.path).await?, true, self.color),
+            Scope::Sessions => sessions_table(&self.client.get::<SessionList>(&self.path).await?, true, self.color),
+        })
+    }
+
+    /// Redraws in place on a terminal; piped, prints a table for every change.
+    async fn redraw(&self, interval: Duration) -> Result<(), CommandError> {
+        let terminal = std::io::stdout().is_terminal();
+        let mut last = String::new();
+        let mut stream = self.client.stream(None).await?;
+        loop {
+            let table = self.table().await?;
+            if terminal {
+                let lines: String = table.lines().map(|line| format!("{line}\x1b[K\n")).collect();
+                let clear = if last.is_empty() { "\x1b[2J" } else { "" };
+                output::print(&format!("{clear}\x1b[H{lines}\x1b[J"))?;
+            } else if table != last {
+                output::print(&format!("{table}\n"))?;
+            }
+            last = table;
+            self.wait_for_change(&mut stream, terminal.then_some(interval)).await?;
+        }
+    }
+
+    async fn wait_for_change(
+        &self,
+        stream: &mut WebSocketStream<UnixStream>,
+        at_most: Option<Duration>,
+    ) -> Result<(), CommandError> {
+        let first = match at_most {
+            Some(limit) => timeout(limit, next_frame(stream)).await.ok(),
+            None => Some(next_frame(stream).await),
+        };
+        if let Some(outcome) = first {
+            outcome?;
+            let deadline = Instant::now() + REDRAW_PAUSE;
+            loop {
+                tokio::select! {
+                    outcome = next_frame(stream) => { outcome?; }
+                    () = sleep_until(deadline) => break,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn lines(&self, once: bool) -> Result<(), CommandError> {
+        let mut stream = self.client.stream(None).await?;
+        let mut known = BTreeMap::new();
+        let mut begun = false;
+        loop {
+            let frame = next_frame(&mut stream).await?;
+            let items = self.items(&frame, &known).await?;
+            let (seq, at) = stamp(&frame);
+            for (change, identity, item) in items {
+                if begun || self.since.is_none() || is_since(&item, self.since) {
+                    output::print_json(&json!({
+                        "schema_version": SCHEMA_VERSION, "seq": seq, "at": at, "scope": self.scope.name(),
+                        "change": if begun { change } else { "present" }, "item": item,
+                    }))?;
+                }
+                if change == "removed" {
+                    known.remove(&identity)
+                } else {
+                    known.insert(identity, item)
+                };
+            }
+            begun = true;
+            if once {
+                return Ok(());
+            }
+        }
+    }
+
+    /// What the frame changes in what this watch shows: kind of change, identity, item.
+    async fn items(
+        &self,
+        frame: &Frame,
+        known: &BTreeMap<String, Value>,
+    ) -> Result<Vec<(&'static str, String, Value)>, CommandError> {
+        if let (Scope::Panes, Frame::Change { panes, removed, .. }) = (self.scope, frame) {
+            let mut changes = Vec::new();
+            for pane in panes.iter().filter(|pane| self.is_on_target(&pane.identity.target)) {
+                let identity = json!(pane.identity).to_string();
+                if pane.runtime_id.is_some() {
+                    changes.push(("changed", identity, json!(pane)));
+                } else if known.contains_key(&identity) {
+                    changes.push(("removed", identity, json!({ "identity": pane.identity })));
+                }
+            }
+            for gone in removed {
+                let identity = json!(gone).to_string();
+                if known.contains_key(&identity) {
+                    changes.push(("removed", identity, json!({ "identity": gone })));
+                }
+            }
+            return Ok(changes);
+        }
+        let document: Value = self.client.get(&self.path).await?;
+        let now: BTreeMap<String, Value> = document["items"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|item| (item["identity"].to_string(), item.clone()))
+            .collect();
+        let gone = known.keys().filter(|identity| !now.contains_key(*identity)).map(|identity| {
+            let parsed: Value = serde_json::from_str(identity).unwrap_or_default();
+            ("removed", identity.clone(), json!({ "identity": parsed }))
+        });
+        let changed = now
+            .iter()
+            .filter(|(identity, item)| known.get(*identity) != Some(item))
+            .map(|(identity, item)| ("changed", identity.clone(), item.clone()));
+        Ok(gone.chain(changed).collect())
+    }
+
+    fn is_on_target(&self, target: &str) -> bool {
+        match self.path.split_once("target=") {
+            Some((_, wanted)) => wanted == super::list::percent_encode(target),
+            None => true,
+        }
+    }
+
+    fn is_recent(&self, pane: &PaneItem) -> bool {
+        self.since.is_none_or(|since| pane.updated_at.as_deref().and_then(parse_time).is_some_and(|at| at >= since))
+    }
+}
+
+fn is_since(item: &Value, since: Option<Timestamp>) -> bool {
+    let at = item["updated_at"].as_str().and_then(parse_time);
+    since.zip(at).is_none_or(|(since, at)| at >= since)
+}
+
+fn parse_time(text: &str) -> Option<Timestamp> {
+    text.parse().ok()
+}
+
+fn stamp(frame: &Frame) -> (u64, &str) {
+    match frame {
+        Frame::Snapshot { seq, at, .. } | Frame::Change { seq, at, .. } => (*seq, at),
+    }
+}
+
+async fn next_frame(stream: &mut WebSocketStream<UnixStream>) -> Result<Frame, CommandError> {
+    let lost = |why: String| {
+        CommandError::new(ErrorCode::DaemonUnreachable, format!("the daemon closed the stream: {why}"))
+            .hint("it may have been stopped; run the command again to start it")
+    };
+    loop {
+        match stream.next().await {
+            Some(Ok(Message::Text(text))) => {
+                return serde_json::from_str(&text).map_err(CommandError::internal);
+            }
+            Some(Ok(Message::Close(_))) | None => return Err(lost("it ended".to_owned())),
+            Some(Ok(_)) => {}
+            Some(Err(error)) => return Err(lost(error.to_string())),
+        }
+    }
+}
+
+fn parse_since(text: &str) -> Result<Timestamp, CommandError> {
+    if let Ok(at) = text.parse() {
+        return Ok(at);
+    }
+    let ago: DurationArg = text.parse().map_err(|_| {
+        CommandError::new(ErrorCode::Usage, format!("{text:?} is neither a time nor a duration"))
+            .hint("write 2026-01-31T09:00:00Z, or 5m for five minutes ago")
+    })?;
+    let ago = jiff::SignedDuration::try_from(ago.0).map_err(CommandError::internal)?;
+    Timestamp::now().checked_sub(ago).map_err(CommandError::internal)
+}

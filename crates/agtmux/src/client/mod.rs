@@ -1,0 +1,176 @@
+//! The typed client to the daemon: the one door through which the command line sees anything.
+
+pub mod launch;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use agtmux_wire::TMUX_SOCKET_HEADER;
+use agtmux_wire::error::{ErrorBody, ErrorCode};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Bytes;
+use hyper::{Method, Request, StatusCode};
+use hyper_util::rt::TokioIo;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::net::UnixStream;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+
+use crate::error::CommandError;
+use crate::paths::Paths;
+
+/// How long an answer may take. The daemon answers from memory, so this is generous.
+const DEADLINE: Duration = Duration::from_secs(10);
+
+/// A client of the daemon of one instance.
+#[derive(Clone, Debug)]
+pub struct Client {
+    socket: PathBuf,
+    tmux_socket: Option<PathBuf>,
+    start: StartDaemon,
+}
+
+/// Whether a daemon that does not run is started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StartDaemon {
+    /// It is, on first need.
+    OnNeed,
+    /// It is not.
+    Never,
+}
+
+impl Client {
+    /// A client for the instance at these paths. `tmux_socket` is the tmux server that the caller means, if any.
+    pub fn new(paths: &Paths, tmux_socket: Option<PathBuf>, start: StartDaemon) -> Self {
+        Self { socket: paths.socket.clone(), tmux_socket, start }
+    }
+
+    /// The daemon's socket.
+    pub fn socket(&self) -> &Path {
+        &self.socket
+    }
+
+    /// Gets a document.
+    ///
+    /// # Errors
+    /// Fails with the daemon's own error, or when it cannot be reached.
+    pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, CommandError> {
+        decode(&self.get_text(path).await?)
+    }
+
+    /// Gets a document as the daemon wrote it.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub async fn get_text(&self, path: &str) -> Result<Bytes, CommandError> {
+        self.request(Method::GET, path, Bytes::new()).await
+    }
+
+    /// Posts a document and gets one back.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub async fn post<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, CommandError> {
+        let body = serde_json::to_vec(body).map_err(CommandError::internal)?;
+        decode(&self.request(Method::POST, path, body.into()).await?)
+    }
+
+    /// Deletes a thing.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub async fn delete<T: DeserializeOwned>(&self, path: &str) -> Result<T, CommandError> {
+        decode(&self.request(Method::DELETE, path, Bytes::new()).await?)
+    }
+
+    /// Opens the stream of changes.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub async fn stream(&self, after: Option<u64>) -> Result<WebSocketStream<UnixStream>, CommandError> {
+        let query = after.map_or_else(String::new, |seq| format!("?after={seq}"));
+        let mut request =
+            format!("ws://localhost/v1/stream{query}").into_client_request().map_err(CommandError::internal)?;
+        if let Some(value) = self.tmux_socket_header() {
+            request.headers_mut().insert(TMUX_SOCKET_HEADER, value);
+        }
+        let stream = self.connect().await?;
+        let (socket, _) = tokio_tungstenite::client_async(request, stream)
+            .await
+            .map_err(|error| unreachable(&self.socket, &error.to_string()))?;
+        Ok(socket)
+    }
+
+    async fn request(&self, method: Method, path: &str, body: Bytes) -> Result<Bytes, CommandError> {
+        let stream = self.connect().await?;
+        let exchange = async {
+            let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
+            let driver = tokio::spawn(connection);
+            let mut request = Request::builder()
+                .method(method)
+                .uri(path)
+                .header("host", "localhost")
+                .header("content-type", "application/json");
+            if let Some(value) = self.tmux_socket_header() {
+                request = request.header(TMUX_SOCKET_HEADER, value);
+            }
+            let response = sender.send_request(request.body(Full::new(body)).unwrap_or_default()).await?;
+            let status = response.status();
+            let body = response.into_body().collect().await?.to_bytes();
+            driver.abort();
+            Ok::<_, hyper::Error>((status, body))
+        };
+        let (status, body) = tokio::time::timeout(DEADLINE, exchange)
+            .await
+            .map_err(|_elapsed| {
+                CommandError::new(ErrorCode::Timeout, "the daemon did not answer in time")
+                    .hint("`agtmux daemon status` and the daemon's log say what it is doing")
+            })?
+            .map_err(|error| unreachable(&self.socket, &error.to_string()))?;
+        if status.is_success() { Ok(body) } else { Err(refusal(status, &body)) }
+    }
+
+    async fn connect(&self) -> Result<UnixStream, CommandError> {
+        match UnixStream::connect(&self.socket).await {
+            Ok(stream) => Ok(stream),
+            Err(error) if self.start == StartDaemon::OnNeed && is_absent(&error) => {
+                launch::check_place(&self.socket)?;
+                launch::start(&self.socket, self.tmux_socket.as_deref()).await
+            }
+            Err(error) => {
+                launch::check_place(&self.socket)?;
+                Err(unreachable(&self.socket, &error.to_string()))
+            }
+        }
+    }
+
+    fn tmux_socket_header(&self) -> Option<hyper::header::HeaderValue> {
+        let path = self.tmux_socket.as_deref()?;
+        hyper::header::HeaderValue::from_bytes(path.as_os_str().as_encoded_bytes()).ok()
+    }
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused)
+}
+
+fn unreachable(socket: &Path, why: &str) -> CommandError {
+    CommandError::new(ErrorCode::DaemonUnreachable, format!("no daemon answers at {}: {why}", socket.display()))
+        .hint("`agtmux daemon start` starts it, `agtmux doctor` looks for what is wrong")
+}
+
+fn refusal(status: StatusCode, body: &[u8]) -> CommandError {
+    match serde_json::from_slice::<ErrorBody>(body) {
+        Ok(body) => body.error.into(),
+        Err(_) => CommandError::internal(format!("the daemon answered {status}")),
+    }
+}
+
+fn decode<T: DeserializeOwned>(body: &[u8]) -> Result<T, CommandError> {
+    serde_json::from_slice(body).map_err(|error| {
+        CommandError::internal(format!("the daemon's answer is not understood: {error}"))
+            .hint("the daemon may be of another version: `agtmux daemon stop` and try again")
+    })
+}

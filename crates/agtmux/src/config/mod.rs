@@ -1,0 +1,140 @@
+//! `config.toml`: what a person may set. Defaults < file < environment < flags.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use agtmux_wire::error::ErrorCode;
+use serde::Deserialize;
+
+use crate::error::CommandError;
+
+/// The settings of an instance. Every key is documented in `docs/configuration.md`, which a test compares.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Config {
+    /// How states are decided.
+    pub state: StateConfig,
+    /// Which tmux servers are watched.
+    pub tmux: TmuxConfig,
+    /// How things are kept.
+    pub store: StoreConfig,
+}
+
+/// `[state]`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct StateConfig {
+    /// Seconds for which a finished turn is shown as `completed` before it becomes `idle`.
+    pub completed_seconds: u32,
+    /// Seconds for which an event waits for an agent to be found that it belongs to.
+    pub bind_seconds: u32,
+}
+
+/// `[tmux]`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct TmuxConfig {
+    /// Servers to watch besides the one the daemon was started for: names as for `tmux -L`, paths as for `tmux -S`,
+    /// or `"*"` for every server of this user.
+    pub sockets: Vec<String>,
+    /// The tmux program.
+    pub program: Option<PathBuf>,
+}
+
+/// `[store]`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct StoreConfig {
+    /// `normal` survives a crash of the daemon, `full` a loss of power too.
+    pub synchronous: Synchronous,
+    /// Days for which events are kept.
+    pub events_days: u32,
+    /// Days for which raw payloads are kept.
+    pub payload_days: u32,
+}
+
+/// How hard a commit tries to reach the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Synchronous {
+    /// Survives a crash of the daemon.
+    Normal,
+    /// Survives a loss of power.
+    Full,
+}
+
+impl Default for StateConfig {
+    fn default() -> Self {
+        Self { completed_seconds: 120, bind_seconds: 10 }
+    }
+}
+
+impl Default for StoreConfig {
+    fn default() -> Self {
+        Self { synchronous: Synchronous::Normal, events_days: 30, payload_days: 7 }
+    }
+}
+
+/// A configuration and what was odd about its file.
+#[derive(Debug, Default)]
+pub struct Loaded {
+    /// The settings.
+    pub config: Config,
+    /// Keys that nobody reads, one message each.
+    pub warnings: Vec<String>,
+}
+
+/// Reads `config.toml` from the configuration directory. A missing file means defaults.
+///
+/// # Errors
+/// Fails on a file that cannot be read or is not the TOML that is expected; the message has line and column.
+pub fn load(config_dir: &Path) -> Result<Loaded, CommandError> {
+    let file = config_dir.join("config.toml");
+    let text = match fs::read_to_string(&file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Loaded::default()),
+        Err(error) => {
+            return Err(CommandError::new(ErrorCode::Config, format!("cannot read {}: {error}", file.display())));
+        }
+    };
+    parse(&text).map_err(|message| {
+        CommandError::new(ErrorCode::Config, format!("{}: {message}", file.display()))
+            .hint("docs/configuration.md lists the keys and their values")
+    })
+}
+
+fn parse(text: &str) -> Result<Loaded, String> {
+    let mut warnings = Vec::new();
+    let deserializer = toml::Deserializer::parse(text).map_err(|error| error.to_string())?;
+    let config = serde_ignored::deserialize(deserializer, |key| {
+        warnings.push(format!("unknown key `{key}` is ignored"));
+    })
+    .map_err(|error: toml::de::Error| error.to_string())?;
+    Ok(Loaded { config, warnings })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_file_gives_the_defaults() {
+        let loaded = parse("").unwrap();
+        assert_eq!(loaded.config, Config::default());
+        assert!(loaded.warnings.is_empty());
+    }
+
+    #[test]
+    fn an_unknown_key_is_warned_of_and_the_rest_counts() {
+        let loaded = parse("colour = 1\n[state]\ncompleted_seconds = 5\nfoo = 2\n").unwrap();
+        assert_eq!(loaded.config.state.completed_seconds, 5);
+        assert_eq!(loaded.warnings, ["unknown key `colour` is ignored", "unknown key `state.foo` is ignored"]);
+    }
+
+    #[test]
+    fn a_wrong_type_is_an_error_with_its_line() {
+        let error = parse("[state]\ncompleted_seconds = \"soon\"\n").unwrap_err();
+        assert!(error.contains("line 2"), "{error}");
+    }
+}

@@ -1,0 +1,163 @@
+//! How everybody else talks to the main loop.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use agtmux_core::command::Command;
+use agtmux_core::engine::Disposition;
+use agtmux_core::signal::SignalEvent;
+use agtmux_core::state::State;
+use tokio::sync::{broadcast, mpsc, oneshot, watch};
+
+use super::gone;
+use super::publish::Change;
+use super::world::World;
+use crate::error::CommandError;
+use crate::store::Reader;
+use crate::target::observation::Observation;
+
+/// Everything that can happen to the main loop.
+pub enum Input {
+    /// An observer reports.
+    Observed(Observation),
+    /// A source said something.
+    Posted {
+        /// What.
+        event: Box<SignalEvent>,
+        /// What became of it.
+        reply: oneshot::Sender<Result<Posted, CommandError>>,
+    },
+    /// Somebody asks for something.
+    Requested {
+        /// What.
+        command: Command,
+        /// Whether it was done.
+        reply: oneshot::Sender<Result<(), CommandError>>,
+    },
+    /// Somebody wants to look.
+    Read(Box<dyn FnOnce(&World) + Send>),
+    /// Somebody wants to follow.
+    Subscribe {
+        /// The last place of the stream that they saw.
+        after: Option<u64>,
+        /// What they need to catch up, and what comes then.
+        reply: oneshot::Sender<Subscription>,
+    },
+    /// Somebody means a tmux server that may not be watched yet.
+    Watch {
+        /// Its socket.
+        socket: PathBuf,
+    },
+    /// The daemon is to end.
+    Stop,
+}
+
+/// What became of a posted event.
+#[derive(Clone, Debug)]
+pub struct Posted {
+    /// Its place in the log.
+    pub seq: u64,
+    /// What was done with it.
+    pub disposition: Disposition,
+    /// The state of its runtime after it.
+    pub state: Option<State>,
+}
+
+/// A place in the stream of changes.
+pub struct Subscription {
+    /// What comes first.
+    pub start: Start,
+    /// What comes then, without a gap.
+    pub changes: broadcast::Receiver<Arc<Change>>,
+}
+
+/// What a subscriber needs to catch up.
+pub enum Start {
+    /// Everything, as of `seq`.
+    Snapshot(Box<Change>),
+    /// The changes it missed.
+    Changes(Vec<Arc<Change>>),
+}
+
+/// A handle on the main loop.
+#[derive(Clone)]
+pub struct Handle {
+    pub(super) inputs: mpsc::Sender<Input>,
+    pub(super) synced: watch::Receiver<bool>,
+    pub(super) reader: Reader,
+}
+
+impl Handle {
+    /// Looks at the world.
+    ///
+    /// # Errors
+    /// Fails only when the daemon is ending.
+    pub async fn read<R: Send + 'static>(
+        &self,
+        look: impl FnOnce(&World) -> R + Send + 'static,
+    ) -> Result<R, CommandError> {
+        let (reply, answer) = oneshot::channel();
+        let input = Input::Read(Box::new(move |world| {
+            reply.send(look(world)).ok();
+        }));
+        self.send(input).await?;
+        answer.await.map_err(|_| gone())
+    }
+
+    /// Takes a signal in.
+    ///
+    /// # Errors
+    /// Fails when core refuses it, when it cannot be kept, or when the daemon is ending.
+    pub async fn post(&self, event: SignalEvent) -> Result<Posted, CommandError> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Input::Posted { event: Box::new(event), reply }).await?;
+        answer.await.map_err(|_| gone())?
+    }
+
+    /// Asks for something.
+    ///
+    /// # Errors
+    /// As [`Self::post`].
+    pub async fn request(&self, command: Command) -> Result<(), CommandError> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Input::Requested { command, reply }).await?;
+        answer.await.map_err(|_| gone())?
+    }
+
+    /// Follows the changes after a place in the stream, or from now on.
+    ///
+    /// # Errors
+    /// Fails only when the daemon is ending.
+    pub async fn subscribe(&self, after: Option<u64>) -> Result<Subscription, CommandError> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Input::Subscribe { after, reply }).await?;
+        answer.await.map_err(|_| gone())
+    }
+
+    /// Begins to watch a tmux server, if it is not watched yet.
+    ///
+    /// # Errors
+    /// Fails only when the daemon is ending.
+    pub async fn watch(&self, socket: PathBuf) -> Result<(), CommandError> {
+        self.send(Input::Watch { socket }).await
+    }
+
+    /// Waits until every watched server has been looked at once.
+    pub async fn synced(&self) {
+        self.synced.clone().wait_for(|synced| *synced).await.ok();
+    }
+
+    /// Tells the daemon to end.
+    pub async fn stop(&self) {
+        self.inputs.send(Input::Stop).await.ok();
+    }
+
+    /// The log.
+    pub fn log(&self) -> &Reader {
+        &self.reader
+    }
+
+    async fn send(&self, input: Input) -> Result<(), CommandError> {
+        self.inputs.send(input).await.map_err(|_| gone())
+    }
+}

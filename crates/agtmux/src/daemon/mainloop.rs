@@ -1,0 +1,383 @@
+//! The one loop that owns the truth.
+//!
+//! Each turn: take what came in, turn it into facts, log them, and only then apply them, show them and answer. What
+//! could not be logged did not happen: the one who asked is told so, and what an observer saw it will see again.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::Duration;
+
+use agtmux_core::command::Command;
+use agtmux_core::engine::Disposition;
+use agtmux_core::event::{Event, FORMAT, Fact, Health};
+use agtmux_core::id::{PaneKey, TargetName};
+use agtmux_core::intent::Intent;
+use agtmux_core::reconcile;
+use agtmux_core::signal::SignalEvent;
+use tokio::sync::{mpsc, oneshot, watch};
+
+use super::clock::Clock;
+use super::handle::{Input, Posted};
+use super::observers::Observers;
+use super::projection::Projection;
+use super::publish::{Call, Publisher};
+use super::world::{LOCAL, World};
+use crate::error::CommandError;
+use crate::store::{Batch, Writer};
+use crate::target::observation::{Connection, Observation, Surface};
+
+/// How many signals are logged in one transaction at most.
+const BATCH: usize = 512;
+
+/// How many events lie between two snapshots at least.
+const SNAPSHOT_AFTER: u64 = 5_000;
+
+/// How often old things are let go of.
+const RETAIN_EVERY: Duration = Duration::from_secs(6 * 60 * 60);
+
+/// The longest sleep. The deadline is on a clock that goes on during suspend, the sleep is not.
+const LONGEST_SLEEP: Duration = Duration::from_secs(30);
+
+/// Places of the stream that are reserved ahead, so that none is handed out twice, whatever happens.
+const RESERVE: u64 = 10_000;
+
+/// The loop and what it owns.
+pub struct MainLoop {
+    pub(super) world: World,
+    pub(super) clock: Clock,
+    pub(super) inputs: mpsc::Receiver<Input>,
+    pub(super) writer: Writer,
+    pub(super) publisher: Publisher,
+    pub(super) projection: Projection,
+    pub(super) observers: Observers,
+    pub(super) synced: watch::Sender<bool>,
+    pub(super) snapshot_at: u64,
+}
+
+/// A signal that waits to be logged with others.
+type Waiting = (Box<SignalEvent>, oneshot::Sender<Result<Posted, CommandError>>);
+
+impl MainLoop {
+    /// Runs until told to stop. Then tmux is left as it was found, and the store is closed.
+    ///
+    /// # Errors
+    /// Fails when the store cannot be closed in order; nothing that was answered for is lost by that.
+    pub async fn run(mut self) -> Result<(), CommandError> {
+        let mut retain = tokio::time::interval(RETAIN_EVERY);
+        let mut inbox = Vec::with_capacity(BATCH);
+        let mut running = true;
+        while running {
+            let nap = self.until_deadline();
+            tokio::select! {
+                count = self.inputs.recv_many(&mut inbox, BATCH) => running = count > 0,
+                () = tokio::time::sleep(nap) => {}
+                _ = retain.tick() => self.retain().await,
+            }
+            let mut waiting = Vec::new();
+            for input in inbox.drain(..) {
+                running &= self.take(input, &mut waiting).await;
+            }
+            self.settle(&mut waiting).await;
+            self.tick().await;
+            self.carry_out_intents().await;
+            self.snapshot_if_due();
+            self.synced.send_if_modified(|synced| std::mem::replace(synced, self.world.is_synced()) != *synced);
+        }
+        self.end().await
+    }
+
+    async fn take(&mut self, input: Input, waiting: &mut Vec<Waiting>) -> bool {
+        if let Input::Posted { event, reply } = input {
+            waiting.push((event, reply));
+            return true;
+        }
+        // Whatever else is asked is asked of a world in which the signals before it have happened.
+        self.settle(waiting).await;
+        match input {
+            Input::Posted { .. } => {}
+            Input::Observed(observation) => self.observe(observation).await,
+            Input::Requested { command, reply } => {
+                reply.send(self.request(&command).await).ok();
+            }
+            Input::Read(look) => look(&self.world),
+            Input::Subscribe { after, reply } => {
+                let subscription = self.publisher.subscribe(&self.world, self.clock.now(), after);
+                reply.send(subscription).ok();
+            }
+            Input::Watch { socket } => self.watch(&socket),
+            Input::Stop => return false,
+        }
+        true
+    }
+
+    /// Begins to watch a tmux server.
+    pub(super) fn watch(&mut self, socket: &Path) {
+        if self.observers.watch(socket) {
+            self.world.servers.entry(socket.to_owned()).or_default();
+            self.synced.send_replace(false);
+        }
+    }
+
+    /// Logs and applies the signals that wait, in one transaction.
+    async fn settle(&mut self, waiting: &mut Vec<Waiting>) {
+        let mut facts = Vec::new();
+        let mut replies = Vec::new();
+        for (event, reply) in waiting.drain(..) {
+            match self.world.engine.decide(&Command::Ingest(event)) {
+                Ok(decided) => {
+                    facts.extend(decided);
+                    replies.push(reply);
+                }
+                Err(refusal) => {
+                    let error = CommandError::from(refusal);
+                    facts.push(refused("signal", &error));
+                    reply.send(Err(error)).ok();
+                    // Keeps replies and facts in step: a refusal has been answered.
+                    replies.push(oneshot::channel().0);
+                }
+            }
+        }
+        if facts.is_empty() {
+            return;
+        }
+        match self.commit(facts).await {
+            Ok(outcomes) => {
+                for (reply, (seq, disposition)) in replies.into_iter().zip(outcomes) {
+                    if let Some(disposition) = disposition {
+                        let state = self.state_after(&disposition);
+                        reply.send(Ok(Posted { seq, disposition, state })).ok();
+                    }
+                }
+            }
+            Err(error) => {
+                for reply in replies {
+                    reply.send(Err(error.clone())).ok();
+                }
+            }
+        }
+    }
+
+    fn state_after(&self, disposition: &Disposition) -> Option<agtmux_core::state::State> {
+        match disposition {
+            Disposition::Bound { runtime }
+            | Disposition::Duplicate { runtime }
+            | Disposition::OutOfOrder { runtime } => {
+                self.world.engine.state().topology.live(runtime).map(|runtime| runtime.verdict.state)
+            }
+            Disposition::Pending | Disposition::RuntimeEnded { .. } | Disposition::Unbound { .. } => None,
+        }
+    }
+
+    async fn request(&mut self, command: &Command) -> Result<(), CommandError> {
+        match self.world.engine.decide(command) {
+            Ok(facts) => self.commit(facts).await.map(|_| ()),
+            Err(refusal) => {
+                let error = CommandError::from(refusal);
+                let what = format!("{command:?}");
+                self.commit(vec![refused(what.split([' ', '(']).next().unwrap_or_default(), &error)]).await.ok();
+                Err(error)
+            }
+        }
+    }
+
+    async fn observe(&mut self, observation: Observation) {
+        match observation {
+            Observation::Connection { socket, status } => self.connection(&socket, status).await,
+            Observation::Panes { sight, surfaces } => {
+                let facts = reconcile::server(&self.world.engine, &sight);
+                self.commit_observed(facts).await;
+                self.show_surfaces(surfaces);
+            }
+            Observation::Agents { sights } => {
+                let facts = reconcile::agents(&self.world.engine, &sights);
+                self.commit_observed(facts).await;
+                let server = sights.first().map(|sight| sight.pane.server.clone());
+                for watch in self.world.servers.values_mut() {
+                    let connected = matches!(&watch.connection, Some(Connection::Connected { server: on, .. }) if Some(on) == server.as_ref());
+                    watch.synced |= connected;
+                }
+            }
+            Observation::Surface { pane, surface } => self.show_surfaces(vec![(pane, surface)]),
+            Observation::Streams { server, figures } => {
+                for watch in self.world.servers.values_mut() {
+                    if matches!(&watch.connection, Some(Connection::Connected { server: on, .. }) if *on == server) {
+                        watch.streams = figures;
+                    }
+                }
+            }
+        }
+    }
+
+    async fn connection(&mut self, socket: &Path, status: Connection) {
+        let text = socket.to_string_lossy();
+        let local = TargetName::new(LOCAL);
+        let facts = match &status {
+            Connection::NotRunning => reconcile::no_server(&self.world.engine, &local, &text),
+            Connection::Connecting { .. } | Connection::Connected { .. } | Connection::Unusable { .. } => Vec::new(),
+        };
+        self.commit_observed(facts).await;
+        let watch = self.world.servers.entry(socket.to_owned()).or_default();
+        match &status {
+            Connection::Connected { .. } => watch.connects += 1,
+            Connection::NotRunning | Connection::Unusable { .. } => watch.synced = true,
+            Connection::Connecting { why } => watch.synced |= why.is_some(),
+        }
+        watch.connection = Some(status);
+        self.refresh_health().await;
+    }
+
+    /// This host is in order when every watched server is either watched or not there.
+    async fn refresh_health(&mut self) {
+        let local = TargetName::new(LOCAL);
+        let trouble = self.world.servers.iter().find_map(|(socket, watch)| match &watch.connection {
+            Some(Connection::Unusable { why } | Connection::Connecting { why: Some(why) }) => {
+                Some(format!("{}: {why}", socket.display()))
+            }
+            _ => None,
+        });
+        let health = if trouble.is_some() { Health::Degraded } else { Health::Ok };
+        let target = self.world.engine.state().topology.targets.get(&local);
+        let known = target.is_some_and(|target| target.health.0 == health && target.detail == trouble);
+        if !known {
+            self.commit_observed(vec![Fact::TargetHealth { target: local, health, detail: trouble }]).await;
+        }
+    }
+
+    /// What an observer saw it will see again, so a failure to log it is only noted.
+    async fn commit_observed(&mut self, facts: Vec<Fact>) {
+        if !facts.is_empty() {
+            self.commit(facts).await.ok();
+        }
+    }
+
+    fn show_surfaces(&mut self, surfaces: Vec<(PaneKey, Surface)>) {
+        let panes = &self.world.engine.state().topology.panes;
+        let mut changed = BTreeSet::new();
+        for (pane, seen) in surfaces.into_iter().filter(|(pane, _)| panes.contains_key(pane)) {
+            let known = self.world.surfaces.entry(pane.clone()).or_default();
+            let merged = Surface {
+                title: seen.title.or_else(|| known.title.clone()),
+                cwd: seen.cwd.or_else(|| known.cwd.clone()),
+                command: seen.command.or_else(|| known.command.clone()),
+            };
+            if merged != *known {
+                *known = merged;
+                changed.insert(pane);
+            }
+        }
+        if !changed.is_empty() {
+            self.world.seq += 1;
+            self.publisher.publish(&self.world, self.clock.now(), &changed, Vec::new());
+        }
+    }
+
+    /// Time passes for the engine only by events.
+    async fn tick(&mut self) {
+        if self.world.engine.next_deadline().is_some_and(|deadline| deadline <= self.clock.now()) {
+            self.commit_observed(vec![Fact::Tick]).await;
+        }
+    }
+
+    /// Notifications go out with the stream; the outbox forgets them once that is done.
+    async fn carry_out_intents(&mut self) {
+        let outbox = self.world.engine.outbox();
+        if outbox.is_empty() {
+            return;
+        }
+        let done: Vec<_> = outbox.iter().map(|intent| Fact::IntentDone { intent: intent.id().clone() }).collect();
+        let calls: Vec<_> = outbox.into_iter().map(call).collect();
+        if self.commit(done).await.is_ok() {
+            self.publisher.publish(&self.world, self.clock.now(), [], calls);
+        }
+    }
+
+    /// Logs facts, applies them and shows what changed. Gives each its place and what became of it.
+    async fn commit(&mut self, facts: Vec<Fact>) -> Result<Vec<(u64, Option<Disposition>)>, CommandError> {
+        let at = self.clock.now();
+        let first = self.world.seq + 1;
+        let events: Vec<_> = (first..).zip(facts).map(|(seq, fact)| Event { v: FORMAT, seq, at, fact }).collect();
+        let last = first + events.len() as u64 - 1;
+        if last + RESERVE > self.writer.reserved() {
+            self.note(self.writer.reserve(last + 2 * RESERVE).await)?;
+        }
+        let batch = Batch { events: events.clone(), projection: self.projection.take() };
+        self.note(self.writer.append(batch).await)?;
+        self.world.seq = last;
+        let mut outcomes = Vec::with_capacity(events.len());
+        let mut changed = BTreeSet::new();
+        for event in &events {
+            let applied = self.world.engine.apply(event);
+            self.projection.note(&self.world.engine, event, &applied);
+            changed.extend(applied.changed);
+            outcomes.push((event.seq, applied.disposition));
+        }
+        let panes = &self.world.engine.state().topology.panes;
+        for gone in changed.iter().filter(|pane| !panes.contains_key(pane)) {
+            self.world.surfaces.remove(gone);
+        }
+        self.publisher.publish(&self.world, at, &changed, Vec::new());
+        Ok(outcomes)
+    }
+
+    /// Remembers whether the store works, for everybody who asks how things are.
+    fn note<T>(&mut self, outcome: Result<T, crate::store::StoreError>) -> Result<T, CommandError> {
+        let outcome = outcome.map_err(CommandError::from);
+        let problem = outcome.as_ref().err().cloned();
+        if problem != self.world.store_problem {
+            match &problem {
+                Some(error) => tracing::error!(%error, "nothing new is accepted"),
+                None => tracing::info!("the store works again"),
+            }
+            self.world.store_problem = problem;
+        }
+        outcome
+    }
+
+    fn until_deadline(&self) -> Duration {
+        let Some(deadline) = self.world.engine.next_deadline() else {
+            return LONGEST_SLEEP;
+        };
+        let wait = deadline.0.saturating_sub(self.clock.now().0).max(0);
+        Duration::from_millis(wait.unsigned_abs()).min(LONGEST_SLEEP)
+    }
+
+    fn snapshot_if_due(&mut self) {
+        if self.world.seq >= self.snapshot_at + SNAPSHOT_AFTER {
+            self.snapshot();
+        }
+    }
+
+    fn snapshot(&mut self) {
+        self.snapshot_at = self.world.seq;
+        let state = self.world.engine.state().clone();
+        self.writer.snapshot(state.seq, state);
+    }
+
+    async fn retain(&mut self) {
+        let state = self.world.engine.state().clone();
+        match self.writer.retain(self.clock.now(), state, self.world.seq).await {
+            Ok(_) => {}
+            Err(error) => tracing::warn!(%error, "old events could not be let go of"),
+        }
+    }
+
+    async fn end(mut self) -> Result<(), CommandError> {
+        // Observers that wait to report must not wait for a loop that waits for them.
+        drop(self.inputs);
+        self.observers.stop().await;
+        self.snapshot_at = self.world.seq;
+        let state = self.world.engine.state().clone();
+        self.writer.snapshot(state.seq, state);
+        self.writer.append(Batch { events: Vec::new(), projection: self.projection.take() }).await.ok();
+        self.writer.close().await.map_err(CommandError::from)
+    }
+}
+
+fn refused(what: &str, error: &CommandError) -> Fact {
+    Fact::Refused { what: what.to_owned(), code: error.code.name().to_owned(), detail: error.message.clone() }
+}
+
+fn call(intent: Intent) -> Call {
+    let Intent::Notify { runtime, nudge_seq, kind, message, .. } = intent;
+    Call { runtime, nudge_seq, kind, message }
+}

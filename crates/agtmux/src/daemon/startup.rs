@@ -1,0 +1,180 @@
+//! How a daemon comes to know what it knew: store, log, configuration and manifests, before anything is watched.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command as Process;
+use std::sync::Arc;
+
+use agtmux_agents::Registry;
+use agtmux_core::engine::Engine;
+use agtmux_core::event::{Event, FORMAT, Fact};
+use agtmux_core::id::{AgentId, BootId};
+use agtmux_core::policy::Policy;
+use agtmux_core::time::Span;
+use agtmux_tmux::server;
+use agtmux_wire::error::ErrorCode;
+use tokio::sync::{mpsc, watch};
+
+use super::Options;
+use super::clock::Clock;
+use super::handle::Handle;
+use super::mainloop::MainLoop;
+use super::observers::Observers;
+use super::projection::Projection;
+use super::publish::Publisher;
+use super::world::{About, World};
+use crate::config::{self, Config};
+use crate::error::CommandError;
+use crate::paths::private_dir;
+use crate::platform;
+use crate::store::{self, Batch};
+use crate::target::socket;
+
+/// How many inputs may wait for the main loop.
+const INPUTS: usize = 4_096;
+
+/// A daemon that is ready to run.
+pub struct Started {
+    /// How everybody else talks to it.
+    pub handle: Handle,
+    /// What has to be run.
+    pub mainloop: MainLoop,
+}
+
+/// Opens the store, replays the log and starts the observers.
+///
+/// # Errors
+/// Fails when configuration or store cannot be used; nothing has been touched then.
+pub async fn start(options: &Options) -> Result<Started, CommandError> {
+    let loaded = config::load(&options.paths.config_dir)?;
+    let mut notes: Vec<_> = loaded.warnings.iter().map(|warning| format!("config.toml: {warning}")).collect();
+    let tmux = find_tmux(&loaded.config)?;
+    let (registry, problems) = Registry::with_user(user_manifests(&options.paths.config_dir));
+    notes.extend(problems.iter().map(ToString::to_string));
+    private_dir(&options.paths.state_dir)?;
+    let boot = platform::boot_id();
+    let opened = store::open(&options.paths.state_dir, store_options(&loaded.config), &boot)?;
+    notes.extend(opened.recovered.notes.iter().cloned());
+
+    let mut engine = opened.recovered.base.map_or_else(Engine::new, |(_, state)| Engine::restore(state));
+    for event in &opened.recovered.tail {
+        engine.apply(event);
+    }
+    let clock = Clock::start(engine.now());
+    let mut seq = opened.recovered.next_seq.saturating_sub(1);
+    let policy = policy(&loaded.config, &registry);
+    if engine.state().policy != policy {
+        seq += 1;
+        let event = Event { v: FORMAT, seq, at: clock.now(), fact: Fact::PolicySet { policy } };
+        opened.writer.append(Batch { events: vec![event.clone()], projection: Vec::new() }).await?;
+        engine.apply(&event);
+    }
+
+    let sockets = sockets(options, &loaded.config, &engine);
+    let (inputs, received) = mpsc::channel(INPUTS);
+    let (synced, is_synced) = watch::channel(false);
+    let pipe_socket = options.paths.pipe_socket();
+    if let Some(dir) = pipe_socket.parent() {
+        private_dir(dir)?;
+    }
+    let observers = Observers::new(tmux, pipe_socket, Arc::new(registry), BootId::new(boot), inputs.clone());
+    let projection = Projection::of_targets(&engine);
+    let mut mainloop = MainLoop {
+        world: World {
+            engine,
+            seq,
+            surfaces: BTreeMap::new(),
+            servers: BTreeMap::new(),
+            store_problem: None,
+            start_notes: notes,
+            about: About {
+                started_at: clock.now(),
+                epoch: opened.recovered.epoch,
+                socket: options.paths.socket.clone(),
+                state_dir: options.paths.state_dir.clone(),
+            },
+        },
+        clock,
+        inputs: received,
+        writer: opened.writer,
+        publisher: Publisher::new(seq),
+        projection,
+        observers,
+        synced,
+        snapshot_at: seq,
+    };
+    for socket in sockets {
+        mainloop.watch(&socket);
+    }
+    let handle = Handle { inputs, synced: is_synced, reader: opened.reader };
+    Ok(Started { handle, mainloop })
+}
+
+/// The tmux program, if it is there and not too old. Checked at the start, where somebody is there to read it.
+fn find_tmux(config: &Config) -> Result<PathBuf, CommandError> {
+    let program = config.tmux.program.clone().unwrap_or_else(|| PathBuf::from("tmux"));
+    let output = Process::new(&program).arg("-V").output().map_err(|error| {
+        CommandError::new(ErrorCode::TmuxMissing, format!("cannot run {}: {error}", program.display()))
+            .hint("install tmux 3.2 or newer, or set tmux.program in config.toml")
+    })?;
+    let version = server::Version::parse(&String::from_utf8_lossy(&output.stdout));
+    if !version.supported() {
+        return Err(CommandError::new(ErrorCode::TmuxTooOld, format!("tmux {version} is older than 3.2"))
+            .hint("install tmux 3.2 or newer, or set tmux.program in config.toml"));
+    }
+    Ok(program)
+}
+
+/// The user's manifests: file name and text. A file that cannot be read is as good as a bad one and reported as such.
+pub fn user_manifests(config_dir: &Path) -> Vec<(String, String)> {
+    let Ok(entries) = fs::read_dir(config_dir.join("agents")) else {
+        return Vec::new();
+    };
+    let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    paths.sort();
+    let read = |path: &PathBuf| fs::read_to_string(path).unwrap_or_else(|error| format!("# cannot be read: {error}"));
+    paths.iter().map(|path| (path.display().to_string(), read(path))).collect()
+}
+
+fn store_options(config: &Config) -> store::Options {
+    let mut options = store::Options {
+        synchronous: match config.store.synchronous {
+            config::Synchronous::Normal => store::Synchronous::Normal,
+            config::Synchronous::Full => store::Synchronous::Full,
+        },
+        ..store::Options::default()
+    };
+    options.retention.events_days = config.store.events_days;
+    options.retention.payload_days = config.store.payload_days;
+    options
+}
+
+fn policy(config: &Config, registry: &Registry) -> Policy {
+    let lifetimes = registry.list().map(|entry| {
+        let manifest = &entry.manifest;
+        (AgentId::new(manifest.id.clone()), manifest.lifetimes())
+    });
+    Policy {
+        completed_for: Span::seconds(i64::from(config.state.completed_seconds)),
+        bind_within: Span::seconds(i64::from(config.state.bind_seconds)),
+        lifetimes: lifetimes.collect(),
+    }
+}
+
+/// The servers to watch: the one this daemon was started for, those of the configuration, and those that had panes when
+/// the log ended, so that a server that went meanwhile is seen to be gone.
+fn sockets(options: &Options, config: &Config, engine: &Engine) -> BTreeSet<PathBuf> {
+    let first = options.tmux_socket.clone().unwrap_or_else(socket::default_socket);
+    let mut sockets = BTreeSet::from([socket::normal(&first)]);
+    for name in &config.tmux.sockets {
+        if name == "*" {
+            sockets.extend(server::discover(&server::socket_directory()).unwrap_or_default());
+        } else {
+            sockets.extend(socket::from_argument(name).ok());
+        }
+    }
+    sockets.extend(engine.state().topology.servers.values().map(|server| PathBuf::from(&server.socket)));
+    sockets
+}

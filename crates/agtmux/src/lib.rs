@@ -1,0 +1,14 @@
+//! agtmux: the control plane for coding agents in your own tmux.
+//!
+//! A library only so that tests and benchmarks can call what the binary runs; `ARCHITECTURE.md` is the map.
+
+pub mod api;
+pub mod cli;
+pub mod client;
+pub mod config;
+pub mod daemon;
+pub mod error;
+pub mod paths;
+pub mod platform;
+pub mod store;
+pub mod target;

@@ -1,0 +1,159 @@
+//! Which panes hold an agent, kept up to date from the process table.
+//!
+//! Reading the whole table is dear, so it is read only on suspicion. Suspicion costs one small read per pane and
+//! sweep: the foreground group, name, state and start time of the pane's first process (or of its agent) change
+//! whenever a program is started, ends, is suspended or becomes another. Exits are told by the kernel at once.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use agtmux_agents::Registry;
+use agtmux_core::event::ProcessState;
+use agtmux_core::id::{AgentId, BootId, PaneId, PaneKey, ProcessKey, ServerId};
+use agtmux_core::reconcile::{AgentSight, FoundAgent};
+use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
+
+use crate::platform::{self, Stat};
+
+/// How often panes are swept. With the time a look takes this keeps a suspended or started agent from going unseen
+/// for two seconds.
+pub const SWEEP_EVERY: Duration = Duration::from_millis(1_500);
+
+/// The agents of one server.
+pub struct AgentWatch {
+    registry: Arc<Registry>,
+    boot: BootId,
+    server: ServerId,
+    panes: BTreeMap<PaneId, Pane>,
+    exits: (mpsc::UnboundedSender<PaneId>, mpsc::UnboundedReceiver<PaneId>),
+}
+
+struct Pane {
+    pid: u32,
+    trace: Option<Trace>,
+    agent: Option<Agent>,
+}
+
+/// What of a process betrays that something else runs in its pane.
+#[derive(PartialEq, Eq)]
+struct Trace {
+    foreground: i32,
+    state: bool,
+    name: String,
+    start: u64,
+}
+
+struct Agent {
+    process: ProcessKey,
+    exit: AbortHandle,
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        self.exit.abort();
+    }
+}
+
+impl AgentWatch {
+    /// Watches the panes of a server for the agents of a registry.
+    pub fn new(registry: Arc<Registry>, boot: BootId, server: ServerId) -> Self {
+        Self { registry, boot, server, panes: BTreeMap::new(), exits: mpsc::unbounded_channel() }
+    }
+
+    /// Takes over which panes there are, with their first processes. Gives those that are new or changed hands.
+    pub fn panes(&mut self, panes: impl IntoIterator<Item = (PaneId, u32)>) -> Vec<PaneId> {
+        let mut known = std::mem::take(&mut self.panes);
+        let mut new = Vec::new();
+        for (id, pid) in panes {
+            let pane = known.remove(&id).filter(|pane| pane.pid == pid).unwrap_or_else(|| {
+                new.push(id);
+                Pane { pid, trace: None, agent: None }
+            });
+            self.panes.insert(id, pane);
+        }
+        new
+    }
+
+    /// The panes in which something else seems to run than before.
+    pub fn sweep(&mut self) -> Vec<PaneId> {
+        let mut suspects = Vec::new();
+        for (id, pane) in &mut self.panes {
+            let trace = trace(pane);
+            if trace != pane.trace {
+                pane.trace = trace;
+                suspects.push(*id);
+            }
+        }
+        suspects
+    }
+
+    /// Looks for agents in these panes.
+    pub fn look_at(&mut self, panes: &[PaneId]) -> Vec<AgentSight> {
+        if panes.is_empty() {
+            return Vec::new();
+        }
+        let table = platform::process_tree_snapshot();
+        let mut sights = Vec::with_capacity(panes.len());
+        for id in panes {
+            let Some(pane) = self.panes.get_mut(id) else {
+                continue;
+            };
+            let found = agtmux_agents::identify(&self.registry, &table.under(pane.pid), pane.pid);
+            let process = found.as_ref().map(|found| ProcessKey { pid: found.pid, start: found.start });
+            if pane.agent.as_ref().map(|agent| agent.process) != process {
+                pane.agent = process.map(|process| watch_exit(*id, process, self.exits.0.clone()));
+            }
+            pane.trace = trace(pane);
+            sights.push(AgentSight {
+                pane: PaneKey { server: self.server.clone(), pane: *id },
+                found: found.map(|found| FoundAgent {
+                    agent: AgentId::new(found.agent),
+                    boot: self.boot.clone(),
+                    process: ProcessKey { pid: found.pid, start: found.start },
+                    state: if is_stopped(found.state) { ProcessState::Stopped } else { ProcessState::Alive },
+                    why: found.rule,
+                }),
+            });
+        }
+        sights
+    }
+
+    /// Waits for the exit of an agent and gives its pane. Safe to cancel.
+    pub async fn exited(&mut self) -> PaneId {
+        match self.exits.1.recv().await {
+            Some(pane) => pane,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Whether a pane holds an agent.
+    pub fn holds_agent(&self, pane: PaneId) -> bool {
+        self.panes.get(&pane).is_some_and(|pane| pane.agent.is_some())
+    }
+}
+
+fn watch_exit(pane: PaneId, process: ProcessKey, exits: mpsc::UnboundedSender<PaneId>) -> Agent {
+    let task = tokio::spawn(async move {
+        platform::wait_exit(process.pid, process.start).await;
+        exits.send(pane).ok();
+    });
+    Agent { process, exit: task.abort_handle() }
+}
+
+/// The agent's process betrays suspension and replacement, the pane's first process the start of an agent.
+fn trace(pane: &Pane) -> Option<Trace> {
+    let pid = pane.agent.as_ref().map_or(pane.pid, |agent| agent.process.pid);
+    platform::process_stat(pid).map(|Stat { tpgid, state, comm, start, .. }| Trace {
+        foreground: tpgid,
+        state: is_stopped(state),
+        name: comm,
+        start,
+    })
+}
+
+/// `T` is job control, `t` a debugger; either way it does not run.
+fn is_stopped(state: char) -> bool {
+    matches!(state, 'T' | 't')
+}

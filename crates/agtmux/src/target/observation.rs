@@ -1,0 +1,95 @@
+//! What an observer reports. Reports are levels, not edges: each says how things are, so that a lost or refused one
+//! is made good by the next.
+
+use std::path::PathBuf;
+
+use agtmux_core::id::{PaneKey, ServerId};
+use agtmux_core::reconcile::{AgentSight, ServerSight};
+
+/// A report to the daemon's main loop.
+#[derive(Clone, Debug)]
+pub enum Observation {
+    /// How the connection to a tmux server stands.
+    Connection {
+        /// The server's socket.
+        socket: PathBuf,
+        /// How it stands.
+        status: Connection,
+    },
+    /// All panes of a server, as tmux says.
+    Panes {
+        /// The server and where its panes are.
+        sight: ServerSight,
+        /// What else there is to show of each pane. Without command and directory where those were not asked for.
+        surfaces: Vec<(PaneKey, Surface)>,
+    },
+    /// Which agents some panes hold, as the process table says.
+    Agents {
+        /// One entry per pane that was looked at.
+        sights: Vec<AgentSight>,
+    },
+    /// The surface of one pane changed.
+    Surface {
+        /// Which pane.
+        pane: PaneKey,
+        /// What there is to show of it.
+        surface: Surface,
+    },
+    /// How many pane streams are read.
+    Streams {
+        /// Whose.
+        server: ServerId,
+        /// The figures.
+        figures: StreamFigures,
+    },
+}
+
+/// How the connection to a tmux server stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Connection {
+    /// No server listens.
+    NotRunning,
+    /// A server listens; the connection is being made, or made again.
+    Connecting {
+        /// Why it is not made yet.
+        why: Option<String>,
+    },
+    /// Watched.
+    Connected {
+        /// Which life of the server.
+        server: ServerId,
+        /// Its process.
+        pid: u32,
+        /// When it started, in seconds since the epoch.
+        start_time: i64,
+        /// Its version.
+        version: String,
+    },
+    /// The server, or the tmux program, cannot be used.
+    Unusable {
+        /// Why.
+        why: String,
+    },
+}
+
+/// What there is to show of a pane beyond its place. Never decides a state.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Surface {
+    /// Its title.
+    pub title: Option<String>,
+    /// The directory of its foreground process.
+    pub cwd: Option<String>,
+    /// The name of its foreground process.
+    pub command: Option<String>,
+}
+
+/// Figures on the pane streams of a server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StreamFigures {
+    /// Open streams.
+    pub open: u64,
+    /// Bytes read.
+    pub bytes: u64,
+    /// Panes whose pipe somebody else has.
+    pub taken: u64,
+}

@@ -1,0 +1,151 @@
+//! The raw output of agent panes, by passed file descriptors. Read without pause and, so far, only counted.
+//!
+//! A pane has one pipe. It is taken only when it is free, and given up without a fight when somebody else takes it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use agtmux_core::id::PaneId;
+use agtmux_tmux::Client;
+use agtmux_tmux::list::PaneRow;
+use agtmux_tmux::pipe::{ArmError, PipeReceiver, PipeStream};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use super::agents::AgentWatch;
+use super::observation::StreamFigures;
+use super::observer::CALL_DEADLINE;
+
+/// The streams of one server.
+pub struct Streams {
+    shared: Arc<Shared>,
+    wanted: mpsc::UnboundedSender<(Client, PaneId, u32)>,
+    _tasks: JoinSet<()>,
+}
+
+#[derive(Default)]
+struct Shared {
+    /// Panes whose stream is open or on its way.
+    open: Mutex<BTreeSet<PaneId>>,
+    taken: Mutex<BTreeSet<PaneId>>,
+    bytes: AtomicU64,
+}
+
+impl Shared {
+    fn open(&self) -> MutexGuard<'_, BTreeSet<PaneId>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn taken(&self) -> MutexGuard<'_, BTreeSet<PaneId>> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Streams {
+    /// Streams that are handed over at this socket by this command line. A socket that cannot be had costs the
+    /// streams, not the watch.
+    pub fn new(socket: &Path, helper: Vec<OsString>) -> Self {
+        let shared = Arc::new(Shared::default());
+        let (wanted, requests) = mpsc::unbounded_channel();
+        let mut tasks = JoinSet::new();
+        match PipeReceiver::bind(socket) {
+            Ok(receiver) => {
+                let receiver = Arc::new(receiver);
+                tasks.spawn(receive(receiver.clone(), shared.clone()));
+                tasks.spawn(arm(receiver, shared.clone(), helper, requests));
+            }
+            Err(error) => tracing::warn!(socket = %socket.display(), %error, "pane streams cannot be received"),
+        }
+        Self { shared, wanted, _tasks: tasks }
+    }
+
+    /// Asks for the streams of agent panes that have none, in the background.
+    pub fn keep(&self, client: &Client, agents: &AgentWatch, rows: &BTreeMap<PaneId, PaneRow>) {
+        self.shared.taken().retain(|pane| rows.contains_key(pane));
+        let mut open = self.shared.open();
+        for (pane, row) in rows {
+            let wanted = agents.holds_agent(*pane) && !row.pane_dead && !row.pane_pipe;
+            if wanted && open.insert(*pane) && self.wanted.send((client.clone(), *pane, row.pane_pid)).is_err() {
+                open.remove(pane);
+            }
+        }
+    }
+
+    /// How many streams are open and how much they brought.
+    pub fn figures(&self) -> StreamFigures {
+        StreamFigures {
+            open: self.shared.open().len() as u64,
+            bytes: self.shared.bytes.load(Ordering::Relaxed),
+            taken: self.shared.taken().len() as u64,
+        }
+    }
+}
+
+/// Takes pipes one after the other, so that tmux is never asked to start hundreds of helpers at once.
+async fn arm(
+    receiver: Arc<PipeReceiver>,
+    shared: Arc<Shared>,
+    helper: Vec<OsString>,
+    mut requests: mpsc::UnboundedReceiver<(Client, PaneId, u32)>,
+) {
+    while let Some((client, pane, pid)) = requests.recv().await {
+        let tmux_pane = agtmux_tmux::PaneId(pane.0);
+        match receiver.arm(&client, tmux_pane, pid, &helper, CALL_DEADLINE).await {
+            Ok(_) => {
+                shared.taken().remove(&pane);
+            }
+            Err(error) => {
+                shared.open().remove(&pane);
+                if matches!(error, ArmError::Taken) {
+                    shared.taken().insert(pane);
+                } else {
+                    tracing::debug!(%pane, %error, "no stream of this pane");
+                }
+            }
+        }
+    }
+}
+
+async fn receive(receiver: Arc<PipeReceiver>, shared: Arc<Shared>) {
+    let mut drains = JoinSet::new();
+    loop {
+        tokio::select! {
+            piped = receiver.receive() => match piped {
+                Ok(piped) => {
+                    let pane = PaneId(piped.pane.0);
+                    drains.spawn(drain(piped.stream, pane, shared.clone()));
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "pane streams can no longer be received");
+                    return;
+                }
+            },
+            Some(_) = drains.join_next() => {}
+        }
+    }
+}
+
+/// Reads a stream to its end. The buffer lives on the stack of each read, so that five hundred quiet panes cost no
+/// memory; tmux keeps what is not read, so nothing here may wait for anything else.
+async fn drain(stream: PipeStream, pane: PaneId, shared: Arc<Shared>) {
+    while stream.readable().await.is_ok() {
+        match read(&stream) {
+            Ok(0) => break,
+            Ok(count) => {
+                shared.bytes.fetch_add(count as u64, Ordering::Relaxed);
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(_) => break,
+        }
+    }
+    shared.open().remove(&pane);
+}
+
+fn read(stream: &PipeStream) -> io::Result<usize> {
+    let mut buffer = [0; 16 * 1024];
+    stream.try_read(&mut buffer)
+}

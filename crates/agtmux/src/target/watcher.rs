@@ -1,0 +1,360 @@
+//! Watches one life of one tmux server: two silent control clients, the hook queue, the process table and the
+//! streams of agent panes; and asks tmux for the whole truth every ten seconds and on any doubt.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use agtmux_core::event::Place;
+use agtmux_core::id::{PaneId, PaneKey, ServerId, SessionId, WindowId};
+use agtmux_core::reconcile::{PaneSight, ServerSight};
+use agtmux_tmux::Notification;
+use agtmux_tmux::client::ClientError;
+use agtmux_tmux::hook_queue::{HookBatch, HookKind, HookQueue, HookReader, Verified};
+use agtmux_tmux::list::{self, Detail, PaneRow};
+use agtmux_tmux::server::{ServerIdentity, Version};
+use agtmux_tmux::session::{self, HiddenSession};
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
+
+use super::agents::{AgentWatch, SWEEP_EVERY};
+use super::observation::{Connection, Observation, Surface};
+use super::observer::{CALL_DEADLINE, Observer};
+use super::streams::Streams;
+
+/// How often tmux is asked for the whole truth, doubt or not: users reload hooks and take pipes.
+const RECONCILE_EVERY: Duration = Duration::from_secs(10);
+
+/// Changes that come closer together than this are looked at together.
+const SETTLE: Duration = Duration::from_millis(10);
+
+/// A title that changes all the time, as a spinner does, is read no more often than this.
+const TITLE_PAUSE: Duration = Duration::from_millis(250);
+
+/// How a watch ended.
+#[derive(Debug)]
+pub enum End {
+    /// The daemon is ending; nothing of ours is left in tmux.
+    Stopped,
+    /// The user closed the last session, so ours went too.
+    LastSessionClosed,
+    /// The server is too old.
+    Unsupported {
+        /// Its version.
+        version: String,
+    },
+    /// The server died, or stopped to answer, or threw us out.
+    Lost {
+        /// What was seen of it.
+        why: String,
+    },
+}
+
+/// Watches one life of one server.
+pub struct Watcher<'a> {
+    observer: &'a Observer,
+    session: HiddenSession,
+    notifications: mpsc::Receiver<Notification>,
+}
+
+impl<'a> Watcher<'a> {
+    /// A watcher on a hidden session that was just opened.
+    pub fn new(observer: &'a Observer, session: HiddenSession, notifications: mpsc::Receiver<Notification>) -> Self {
+        Self { observer, session, notifications }
+    }
+
+    /// Watches until the server is lost or the daemon ends.
+    pub async fn run(mut self, stop: &mut watch::Receiver<bool>) -> End {
+        let end = match self.watch(stop).await {
+            Ok(end) => end,
+            Err(error) => End::Lost { why: error.to_string() },
+        };
+        self.session.close(CALL_DEADLINE).await;
+        end
+    }
+
+    async fn watch(&mut self, stop: &mut watch::Receiver<bool>) -> Result<End, ClientError> {
+        let (identity, version) = list::identity(self.session.control(), CALL_DEADLINE).await?;
+        if !version.supported() {
+            return Ok(End::Unsupported { version: version.to_string() });
+        }
+        let mut life = Life::begin(self.observer, identity, &version).await;
+        let (hooks, mut events) = HookQueue::install(&self.session, CALL_DEADLINE).await?;
+        if life.reconcile(&self.session, Detail::Full).await? == Sessions::NoneOfTheUsers {
+            hooks.remove(CALL_DEADLINE).await.ok();
+            return Ok(End::LastSessionClosed);
+        }
+        let outcome = self.follow(&mut life, &hooks, &mut events, stop).await;
+        hooks.remove(CALL_DEADLINE).await.ok();
+        outcome
+    }
+
+    async fn follow(
+        &mut self,
+        life: &mut Life<'_>,
+        hooks: &HookQueue,
+        events: &mut HookReader,
+        stop: &mut watch::Receiver<bool>,
+    ) -> Result<End, ClientError> {
+        let mut reconcile = interval(RECONCILE_EVERY);
+        let mut sweep = interval(SWEEP_EVERY);
+        for timer in [&mut reconcile, &mut sweep] {
+            timer.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            timer.reset();
+        }
+        let mut doubt: Option<Instant> = None;
+        loop {
+            tokio::select! {
+                notification = self.notifications.recv() => match notification {
+                    Some(notification) if concerns_structure(&notification) => life.doubt(&mut doubt),
+                    Some(_) => {}
+                    None => return Ok(End::Lost { why: self.session.control().closed().await }),
+                },
+                batch = events.next_batch() => life.hook_events(&batch?, &mut doubt),
+                () = at(doubt), if doubt.is_some() => {
+                    doubt = None;
+                    if life.reconcile(&self.session, Detail::Light).await? == Sessions::NoneOfTheUsers {
+                        return Ok(End::LastSessionClosed);
+                    }
+                }
+                () = at(life.titles.due()), if life.titles.due().is_some() => life.read_titles(&self.session).await?,
+                pane = life.agents.exited() => life.look_at(&[pane]).await,
+                _ = sweep.tick() => life.sweep().await,
+                _ = reconcile.tick() => {
+                    if hooks.verify(CALL_DEADLINE).await? == Verified::Reinstalled {
+                        tracing::info!("the hooks had been removed and are back");
+                    }
+                    if life.reconcile(&self.session, Detail::Full).await? == Sessions::NoneOfTheUsers {
+                        return Ok(End::LastSessionClosed);
+                    }
+                }
+                _ = stop.changed() => return Ok(End::Stopped),
+            }
+        }
+    }
+}
+
+/// Whether the server has sessions of the user's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sessions {
+    SomeOfTheUsers,
+    NoneOfTheUsers,
+}
+
+/// What is known of the server while it is watched.
+struct Life<'a> {
+    observer: &'a Observer,
+    server: ServerId,
+    identity: ServerIdentity,
+    agents: AgentWatch,
+    streams: Streams,
+    titles: Titles,
+}
+
+impl<'a> Life<'a> {
+    async fn begin(observer: &'a Observer, identity: ServerIdentity, version: &Version) -> Self {
+        let socket = observer.socket.to_string_lossy();
+        let server = ServerId::derive(&observer.target, &socket, identity.pid, identity.start_time);
+        observer
+            .report(Observation::Connection {
+                socket: observer.socket.clone(),
+                status: Connection::Connected {
+                    server: server.clone(),
+                    pid: identity.pid,
+                    start_time: identity.start_time,
+                    version: version.to_string(),
+                },
+            })
+            .await;
+        Self {
+            observer,
+            agents: AgentWatch::new(observer.registry.clone(), observer.boot.clone(), server.clone()),
+            streams: Streams::new(&observer.pipe_socket, observer.pipe_helper.clone()),
+            titles: Titles::default(),
+            server,
+            identity,
+        }
+    }
+
+    /// Something may have changed: look, but give a burst the time to end.
+    fn doubt(&self, doubt: &mut Option<Instant>) {
+        doubt.get_or_insert_with(|| Instant::now() + SETTLE);
+    }
+
+    fn hook_events(&mut self, batch: &HookBatch, doubt: &mut Option<Instant>) {
+        if batch.missed {
+            self.doubt(doubt);
+        }
+        for event in &batch.events {
+            match event.kind {
+                HookKind::TitleChanged => {
+                    if let Some(pane) = event.pane {
+                        self.titles.changed(PaneId(pane.0));
+                    }
+                }
+                HookKind::Bell => {}
+                HookKind::Split | HookKind::PaneExited | HookKind::PaneDied | HookKind::LayoutChanged => {
+                    self.doubt(doubt);
+                }
+            }
+        }
+    }
+
+    /// Asks tmux for the truth and reports it; looks into panes that are new or changed hands.
+    async fn reconcile(&mut self, session: &HiddenSession, detail: Detail) -> Result<Sessions, ClientError> {
+        let rows = list::panes(session.control(), detail, CALL_DEADLINE).await?;
+        let rows = one_per_pane(rows);
+        if rows.is_empty() {
+            return Ok(Sessions::NoneOfTheUsers);
+        }
+        let sight = ServerSight {
+            server: self.server.clone(),
+            target: self.observer.target.clone(),
+            socket: self.observer.socket.to_string_lossy().into_owned(),
+            pid: self.identity.pid,
+            start_time: self.identity.start_time,
+            panes: rows.values().map(pane_sight).collect(),
+        };
+        let surfaces = rows.iter().map(|(pane, row)| (self.key(*pane), surface(row))).collect();
+        self.observer.report(Observation::Panes { sight, surfaces }).await;
+        let unseen = self
+            .agents
+            .panes(rows.values().filter(|row| !row.pane_dead).map(|row| (PaneId(row.pane_id.0), row.pane_pid)));
+        let wanted: Vec<_> = match detail {
+            Detail::Full => rows.keys().copied().collect(),
+            Detail::Light => unseen,
+        };
+        self.look_at(&wanted).await;
+        self.streams.keep(session.control(), &self.agents, &rows);
+        self.observer
+            .report(Observation::Streams { server: self.server.clone(), figures: self.streams.figures() })
+            .await;
+        Ok(Sessions::SomeOfTheUsers)
+    }
+
+    async fn sweep(&mut self) {
+        let suspects = self.agents.sweep();
+        self.look_at(&suspects).await;
+    }
+
+    /// Looks for agents among the processes of these panes and reports what is there.
+    async fn look_at(&mut self, panes: &[PaneId]) {
+        let sights = self.agents.look_at(panes);
+        if !sights.is_empty() {
+            self.observer.report(Observation::Agents { sights }).await;
+        }
+    }
+
+    async fn read_titles(&mut self, session: &HiddenSession) -> Result<(), ClientError> {
+        for pane in self.titles.take_due() {
+            let tmux_pane = agtmux_tmux::id::PaneId(pane.0);
+            match list::pane(session.control(), tmux_pane, Detail::Light, CALL_DEADLINE).await {
+                Ok(Some(row)) => {
+                    let observation = Observation::Surface { pane: self.key(pane), surface: surface(&row) };
+                    self.observer.report(observation).await;
+                    // An agent that sets its title has just started, or just ended.
+                    self.look_at(&[pane]).await;
+                }
+                Ok(None) | Err(ClientError::Refused(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn key(&self, pane: PaneId) -> PaneKey {
+        PaneKey { server: self.server.clone(), pane }
+    }
+}
+
+/// Which titles have to be read, and when.
+#[derive(Default)]
+struct Titles {
+    dirty: BTreeSet<PaneId>,
+    read_at: BTreeMap<PaneId, Instant>,
+}
+
+impl Titles {
+    fn changed(&mut self, pane: PaneId) {
+        self.dirty.insert(pane);
+    }
+
+    fn due_at(&self, pane: PaneId) -> Instant {
+        self.read_at.get(&pane).map_or_else(Instant::now, |read| *read + TITLE_PAUSE)
+    }
+
+    fn due(&self) -> Option<Instant> {
+        self.dirty.iter().map(|pane| self.due_at(*pane)).min()
+    }
+
+    fn take_due(&mut self) -> Vec<PaneId> {
+        let now = Instant::now();
+        let due: Vec<_> = self.dirty.iter().copied().filter(|pane| self.due_at(*pane) <= now).collect();
+        for pane in &due {
+            self.dirty.remove(pane);
+            self.read_at.insert(*pane, now);
+        }
+        self.read_at.retain(|_, read| now - *read < TITLE_PAUSE);
+        due
+    }
+}
+
+async fn at(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => sleep_until(moment).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Whether a notification may mean that panes came, went, moved, were renamed or are looked at by somebody else.
+fn concerns_structure(notification: &Notification) -> bool {
+    !matches!(
+        notification,
+        Notification::Output { .. }
+            | Notification::ExtendedOutput { .. }
+            | Notification::Pause { .. }
+            | Notification::Continue { .. }
+            | Notification::PaneModeChanged { .. }
+            | Notification::PasteBufferChanged { .. }
+            | Notification::PasteBufferDeleted { .. }
+            | Notification::SubscriptionChanged { .. }
+            | Notification::Message { .. }
+            | Notification::ConfigError { .. }
+    )
+}
+
+/// A window that is linked to several sessions gives a row for each; its panes are shown in the first one by id.
+/// Panes of hidden sessions are nobody's business.
+fn one_per_pane(rows: Vec<PaneRow>) -> BTreeMap<PaneId, PaneRow> {
+    let mut panes: BTreeMap<PaneId, PaneRow> = BTreeMap::new();
+    for row in rows.into_iter().filter(|row| !session::hidden(row.session_name.as_bytes())) {
+        let pane = PaneId(row.pane_id.0);
+        let shown = panes.get(&pane).is_some_and(|known| known.session_id <= row.session_id);
+        if !shown {
+            panes.insert(pane, row);
+        }
+    }
+    panes
+}
+
+fn pane_sight(row: &PaneRow) -> PaneSight {
+    PaneSight {
+        pane: PaneId(row.pane_id.0),
+        place: Place {
+            session: SessionId(row.session_id.0),
+            session_name: row.session_name.clone(),
+            window: WindowId(row.window_id.0),
+            window_index: row.window_index,
+            window_name: row.window_name.clone(),
+            pane_index: row.pane_index,
+        },
+        looked_at: row.session_attached > 0 && row.window_active && row.pane_active,
+    }
+}
+
+fn surface(row: &PaneRow) -> Surface {
+    Surface {
+        title: Some(row.title.clone()),
+        cwd: row.cwd.as_ref().map(|path| path.to_string_lossy().into_owned()),
+        command: row.command.clone(),
+    }
+}

@@ -1,0 +1,61 @@
+//! The daemon about itself.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// `agtmux daemon status --json` and `GET /v1/daemon`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DaemonStatus {
+    /// Its process.
+    pub pid: u32,
+    /// Its version.
+    pub version: String,
+    /// Its socket.
+    pub socket: String,
+    /// How long it has run, in seconds.
+    pub uptime_s: u64,
+    /// Where its database is.
+    pub state_dir: String,
+    /// Counts the starts of a daemon on this state directory.
+    pub epoch: u64,
+    /// The newest place in the log.
+    pub seq: u64,
+    /// The tmux servers it watches, running or not.
+    pub tmux_servers: Vec<TmuxServer>,
+    /// What is not as it should be.
+    pub problems: Vec<String>,
+}
+
+/// A tmux server that the daemon watches.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TmuxServer {
+    /// Its socket.
+    pub socket: String,
+    /// connected, not_running, connecting or unsupported.
+    pub status: String,
+    /// Its process, when it runs.
+    pub pid: Option<u32>,
+    /// When it started, RFC 3339.
+    pub started_at: Option<String>,
+    /// Its version.
+    pub version: Option<String>,
+    /// How many panes it has.
+    pub panes: u64,
+    /// How many of them hold an agent.
+    pub agents: u64,
+    /// How many pane streams the daemon reads.
+    pub streams: u64,
+    /// Bytes read from pane streams since the daemon connected.
+    pub stream_bytes: u64,
+    /// How often the daemon had to connect anew.
+    pub reconnects: u64,
+}
+
+/// `GET /v1/health`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Health {
+    /// ok or degraded.
+    pub status: String,
+    /// What is wrong.
+    pub problems: Vec<String>,
+}

@@ -1,0 +1,64 @@
+//! `WS /v1/stream?after=SEQ`: a snapshot, then every change, without gap, repeat or going back.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::list::{PaneIdentity, PaneItem, Summary};
+
+/// A frame of the stream. `seq` grows strictly from frame to frame; a client that was cut off passes the last one it
+/// saw as `after` and misses nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Frame {
+    /// Everything, as of `seq`. Comes first unless the changes after `after` are still at hand, and again whenever the
+    /// client was too slow to be served changes.
+    Snapshot {
+        /// Version of the document.
+        schema_version: u32,
+        /// The state of the stream that this is.
+        seq: u64,
+        /// When it was made, RFC 3339.
+        at: String,
+        /// All panes, those without an agent too.
+        panes: Vec<PaneItem>,
+        /// Counts over all runtimes.
+        summary: Summary,
+    },
+    /// What changed from the previous frame to `seq`.
+    Change {
+        /// Version of the document.
+        schema_version: u32,
+        /// The state of the stream after this change.
+        seq: u64,
+        /// When it happened, RFC 3339.
+        at: String,
+        /// Panes that are new or different.
+        panes: Vec<PaneItem>,
+        /// Panes that are gone.
+        removed: Vec<PaneIdentity>,
+        /// Calls for attention that began with this change.
+        attention: Vec<AttentionCall>,
+    },
+}
+
+/// A runtime calls for a person.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AttentionCall {
+    /// Which runtime.
+    pub runtime_id: String,
+    /// The dedupe key together with the runtime.
+    pub nudge_seq: u64,
+    /// approval, question, error or completion.
+    pub kind: String,
+    /// Text for the person.
+    pub message: Option<String>,
+}
+
+impl Frame {
+    /// The state of the stream after this frame.
+    pub const fn seq(&self) -> u64 {
+        match self {
+            Self::Snapshot { seq, .. } | Self::Change { seq, .. } => *seq,
+        }
+    }
+}
