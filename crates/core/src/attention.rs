@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::facts::{Slot, Value};
 use crate::ordering::Mark;
 use crate::resolve::{Judgement, Weighed};
-use crate::signal::{Blocking, Outcome, Source};
+use crate::signal::{Blocking, Evidence, Outcome, Source};
 use crate::state::State;
 
 /// What a runtime wants from a person.
@@ -76,14 +76,14 @@ impl AttentionRecord {
     /// Compares a new judgement with the calls raised before. Says whether anything that is shown changed.
     pub(crate) fn update(&mut self, judgement: &Judgement<'_>) -> bool {
         let before = (self.nudge_seq, self.calling, self.unseen);
-        let settled = Settled::by(&judgement.facts);
         self.unseen = done(&judgement.facts).is_some_and(|seq| seq > self.seen);
         let call = judgement
             .deciding
             .filter(|_| judgement.verdict.state != State::Unknown)
             .and_then(|place| call(&judgement.facts[place], judgement.verdict.state));
         self.calling = call.as_ref().map(|call| call.kind);
-        let known = |call: &Call| self.calls.iter().any(|raised| raised.covers(call) && !settled.includes(raised));
+        let stands = |raised: &Call| !is_settled(raised, &judgement.facts);
+        let known = |call: &Call| self.calls.iter().any(|raised| raised.covers(call) && stands(raised));
         if let Some(call) = call.filter(|call| !known(call)) {
             if self.calls.len() >= Self::CALLS {
                 self.calls.remove(0);
@@ -127,25 +127,17 @@ impl AttentionRecord {
     }
 }
 
-/// What settles calls: the latest turn start, and the latest "unblocked".
-struct Settled {
-    started: Option<Mark>,
-    answered: Option<Mark>,
-}
-
-impl Settled {
-    fn by(facts: &[Weighed<'_>]) -> Self {
-        let latest = |slot| facts.iter().filter(|w| w.held.value.slot() == slot).map(|w| w.held.last.mark).max();
-        let started = latest(Slot::TurnActive);
-        Self { started, answered: started.max(latest(Slot::Unblocked)) }
-    }
-
-    fn includes(&self, call: &Call) -> bool {
-        match call.kind {
-            CallKind::Error | CallKind::Completion => Some(call.mark) < self.started,
-            CallKind::Approval | CallKind::Input => Some(call.mark) < self.answered,
-        }
-    }
+/// Whether later statements have settled a call. As with facts, a guess settles guesses only.
+fn is_settled(call: &Call, facts: &[Weighed<'_>]) -> bool {
+    let guess = call.source.evidence() == Evidence::Guessed;
+    let settles = |fact: &Weighed<'_>| match fact.held.value.slot() {
+        Slot::TurnActive => true,
+        Slot::Unblocked => matches!(call.kind, CallKind::Approval | CallKind::Input),
+        Slot::TurnEnded | Slot::Idle | Slot::Blocked | Slot::Work | Slot::Background | Slot::Composer => false,
+    };
+    facts.iter().any(|fact| {
+        fact.held.last.mark > call.mark && settles(fact) && (guess || fact.source.evidence() > Evidence::Guessed)
+    })
 }
 
 impl Call {

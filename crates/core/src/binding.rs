@@ -11,7 +11,7 @@
 //! What waits is bound in the order it was made as soon as its runtime is found, or dropped after the policy's
 //! `bind_within`.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
@@ -35,7 +35,7 @@ pub(crate) enum Binding {
 
 /// The processes of all living runtimes. Derived, not stored.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Processes(BTreeMap<ProcessKey, Vec<RuntimeId>>);
+pub(crate) struct Processes(BTreeMap<ProcessKey, BTreeSet<RuntimeId>>);
 
 impl Processes {
     pub(crate) fn of(topology: &Topology) -> Self {
@@ -45,12 +45,12 @@ impl Processes {
     }
 
     pub(crate) fn add(&mut self, runtime: &Runtime) {
-        self.0.entry(runtime.process).or_default().push(runtime.id.clone());
+        self.0.entry(runtime.process).or_default().insert(runtime.id.clone());
     }
 
     pub(crate) fn remove(&mut self, runtime: &Runtime) {
         if let Some(ids) = self.0.get_mut(&runtime.process) {
-            ids.retain(|id| *id != runtime.id);
+            ids.remove(&runtime.id);
             if ids.is_empty() {
                 self.0.remove(&runtime.process);
             }

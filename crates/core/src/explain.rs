@@ -214,10 +214,12 @@ fn would_change(runtime: &Runtime, judgement: &Judgement<'_>, around: Surroundin
     if runtime.process_state.0 == ProcessState::Stopped {
         changes.push("the process goes on".to_owned());
     }
-    if let Some(at) = runtime.next_change(around.policy, around.now) {
+    let mut moments: Vec<_> = resolve::moments(runtime, around.policy).filter(|at| *at > around.now).collect();
+    moments.sort();
+    changes.extend(moments.into_iter().find_map(|at| {
         let then = resolve::judge(runtime, Surroundings { now: at, ..around }).verdict;
-        changes.extend(passing(at, &judgement.verdict, &then));
-    }
+        passing(at, &judgement.verdict, &then)
+    }));
     changes.extend(awaited(judgement.verdict.state).iter().map(|text| (*text).to_owned()));
     changes
 }
