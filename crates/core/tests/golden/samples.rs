@@ -1,0 +1,153 @@
+//! One event of every kind, with every field filled in somewhere.
+
+use std::collections::BTreeMap;
+
+use agtmux_core::engine::Engine;
+use agtmux_core::event::{Ending, Event, Fact, Health, Place, ProcessState, TargetKind};
+use agtmux_core::id::{
+    AgentId, BootId, EventId, IntentId, PaneId, PaneKey, ProcessKey, RuntimeId, ServerId, SessionId, TargetName,
+    WindowId,
+};
+use agtmux_core::policy::{FactKind, Lifetime, Policy};
+use agtmux_core::signal::{Blocking, Cause, Claim, Composer, Outcome, Signal, SignalEvent, Source, Work};
+use agtmux_core::time::{Span, Stamp, Timestamp};
+
+pub(crate) fn events() -> Vec<Event> {
+    let mut facts = topology();
+    facts.extend(signals().into_iter().enumerate().map(|(n, signal)| Fact::Signal(Box::new(signal_event(n, signal)))));
+    facts.extend(people());
+    let mut events: Vec<_> = facts.into_iter().zip(1..).map(|(fact, seq)| event(seq, fact)).collect();
+    let mut engine = Engine::new();
+    for event in events.iter().take(20) {
+        engine.apply(event);
+    }
+    events.push(event(100, Fact::Checkpoint { state: Box::new(engine.state().clone()) }));
+    events
+}
+
+fn event(seq: u64, fact: Fact) -> Event {
+    Event { v: 1, seq, at: Timestamp(1_760_000_000_000 + seq as i64), fact }
+}
+
+fn topology() -> Vec<Fact> {
+    let lifetime = Lifetime { fact: FactKind::TurnActive, source: Source::Screen, holds: Span::seconds(90) };
+    let policy = Policy {
+        completed_for: Span::seconds(60),
+        bind_within: Span::seconds(5),
+        lifetimes: BTreeMap::from([(AgentId::new("codex"), vec![lifetime])]),
+    };
+    let vm1 = TargetName::new("vm1");
+    let closed = PaneKey { pane: PaneId(9), ..pane() };
+    vec![
+        Fact::PolicySet { policy },
+        Fact::TargetAdded { target: vm1.clone(), kind: TargetKind::Ssh, connection: Some("vm1.example".to_owned()) },
+        Fact::TargetHealth { target: vm1.clone(), health: Health::Down, detail: Some("no route to host".to_owned()) },
+        Fact::TargetRemoved { target: vm1 },
+        Fact::ServerSeen {
+            server: server(),
+            target: TargetName::local(),
+            socket: "/tmp/tmux-1000/default".to_owned(),
+            pid: 4_242,
+            start_time: 1_759_999_000,
+        },
+        Fact::PanePlaced { pane: pane(), place: place() },
+        Fact::PaneGone { pane: closed },
+        Fact::ServerGone { server: ServerId::derive(&TargetName::local(), "/tmp/other", 1, 2) },
+        Fact::RuntimeStarted {
+            runtime: runtime(),
+            pane: pane(),
+            agent: AgentId::new("claude"),
+            boot: boot(),
+            process: process(),
+            why: "comm is claude".to_owned(),
+        },
+        Fact::ProcessChanged { runtime: runtime(), process: ProcessState::Stopped },
+        Fact::Named { runtime: runtime(), name: Some("builder".to_owned()) },
+    ]
+}
+
+fn signals() -> Vec<Signal> {
+    let approval = Blocking::Approval { subject: Some("Bash".to_owned()), prompt_hash: Some("9f86d081".to_owned()) };
+    vec![
+        Signal::TurnStarted,
+        Signal::Blocked { on: approval },
+        Signal::Unblocked,
+        Signal::Working { with: Work::Tool { name: "Bash".to_owned() } },
+        Signal::WorkEnded,
+        Signal::Background { count: 2 },
+        Signal::Composer { is: Composer::Queued { count: 1 } },
+        Signal::StillSo,
+        Signal::TurnEnded { outcome: Outcome::Failed { cause: Cause::RateLimit } },
+        Signal::Idle,
+        Signal::Unsupported { what: "hook_event_name: Later".to_owned() },
+        Signal::Withdrawn,
+    ]
+}
+
+fn people() -> Vec<Fact> {
+    vec![
+        Fact::Seen { runtime: runtime() },
+        Fact::Acknowledged { runtime: runtime(), nudge_seq: 1 },
+        Fact::IntentDone { intent: IntentId::new(format!("notify:{}:1", runtime())) },
+        Fact::Refused {
+            what: "send".to_owned(),
+            code: "E_RUNTIME_STALE".to_owned(),
+            detail: "the runtime is over".to_owned(),
+        },
+        Fact::Tick,
+        Fact::RuntimeEnded { runtime: runtime(), how: Ending::Exited },
+    ]
+}
+
+fn signal_event(n: usize, signal: Signal) -> SignalEvent {
+    SignalEvent {
+        event_id: EventId::new(format!("0199b2c4-0000-7000-8000-{n:012}")),
+        source: Source::Hook,
+        source_event_id: Some("PreToolUse".to_owned()),
+        dedupe_key: format!("toolu_{n}"),
+        source_seq: Some(n as u64),
+        emitted: Stamp { boot: boot(), ns: 1_000_000 + n as u64 },
+        event_time: Some(Timestamp(1_759_999_999_000)),
+        claim: Claim {
+            target: TargetName::local(),
+            runtime: None,
+            pane: Some(pane()),
+            process: Some(process()),
+            ancestors: Some(vec![ProcessKey { pid: 9_000, start: 88_000 }, process()]),
+        },
+        signal,
+        message: Some("Räum auf: rm -r build".to_owned()),
+        payload: Some("{\"tool_name\":\"Bash\"}".to_owned()),
+    }
+}
+
+fn runtime() -> RuntimeId {
+    RuntimeId::derive(&pane(), &boot(), process(), &AgentId::new("claude"))
+}
+
+fn pane() -> PaneKey {
+    PaneKey { server: server(), pane: PaneId(3) }
+}
+
+fn server() -> ServerId {
+    ServerId::derive(&TargetName::local(), "/tmp/tmux-1000/default", 4_242, 1_759_999_000)
+}
+
+fn place() -> Place {
+    Place {
+        session: SessionId(0),
+        session_name: "work/öl".to_owned(),
+        window: WindowId(1),
+        window_index: 2,
+        window_name: "api".to_owned(),
+        pane_index: 0,
+    }
+}
+
+fn process() -> ProcessKey {
+    ProcessKey { pid: 5_000, start: 77_000 }
+}
+
+fn boot() -> BootId {
+    BootId::new("6c0a3c1e-9d5c-4f6a-8a53-2f0f4b8f2d11")
+}
