@@ -10,5 +10,6 @@ pub mod daemon;
 pub mod error;
 pub mod paths;
 pub mod platform;
+pub mod service;
 pub mod store;
 pub mod target;

@@ -4,7 +4,7 @@
 use std::env;
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use agtmux_wire::error::ErrorCode;
@@ -30,7 +30,7 @@ impl Paths {
     /// The places that the environment gives.
     ///
     /// # Errors
-    /// Fails when there is no home directory.
+    /// Fails when there is no home directory, and when the socket's path is too long to be one.
     pub fn from_env() -> Result<Self, CommandError> {
         let base = etcetera::base_strategy::Xdg::new().map_err(|error| {
             CommandError::new(ErrorCode::Config, format!("no home directory: {error}")).hint("set HOME")
@@ -41,6 +41,11 @@ impl Paths {
             Some(path) => PathBuf::from(path),
             None => default_socket(&state_dir),
         };
+        if socket.as_os_str().len() > SOCKET_PATH_LIMIT {
+            let message = format!("{} is too long for a socket", socket.display());
+            return Err(CommandError::new(ErrorCode::Config, message)
+                .hint("set XDG_RUNTIME_DIR or AGTMUX_SOCKET to a shorter path"));
+        }
         Ok(Self { config_dir, state_dir, socket })
     }
 
@@ -56,23 +61,27 @@ impl Paths {
 }
 
 /// `$XDG_RUNTIME_DIR/agtmux/agtmuxd.sock`. Without a runtime directory the socket lies in the state directory, so
-/// that two instances never meet; only where that path is too long for a socket does it go to `/tmp`.
+/// that two instances never meet.
 fn default_socket(state_dir: &Path) -> PathBuf {
-    if let Some(runtime) = non_empty("XDG_RUNTIME_DIR") {
-        return PathBuf::from(runtime).join("agtmux/agtmuxd.sock");
+    match non_empty("XDG_RUNTIME_DIR") {
+        Some(runtime) => PathBuf::from(runtime).join("agtmux/agtmuxd.sock"),
+        None => state_dir.join("run/agtmuxd.sock"),
     }
-    let beside = state_dir.join("run/agtmuxd.sock");
-    if beside.as_os_str().len() <= SOCKET_PATH_LIMIT {
-        return beside;
+}
+
+/// Fails when something that is not a socket lies where a socket belongs.
+///
+/// # Errors
+/// That, and nothing else: a place where nothing lies is in order.
+pub fn check_socket_place(socket: &Path) -> Result<(), CommandError> {
+    match fs::symlink_metadata(socket) {
+        Ok(meta) if !meta.file_type().is_socket() => {
+            let message = format!("{} is not a socket", socket.display());
+            Err(CommandError::new(ErrorCode::SocketNotASocket, message)
+                .hint("move it away, or choose another place with AGTMUX_SOCKET"))
+        }
+        _ => Ok(()),
     }
-    let uid = rustix::process::getuid().as_raw();
-    let name = agtmux_core::id::ServerId::derive(
-        &agtmux_core::id::TargetName::new("local"),
-        &state_dir.to_string_lossy(),
-        uid,
-        0,
-    );
-    PathBuf::from(format!("/tmp/agtmux-{uid}/{name}.sock"))
 }
 
 fn non_empty(name: &str) -> Option<OsString> {

@@ -1,9 +1,7 @@
 //! From the domain to the wire. The only place where the two meet.
 
-use agtmux_core::command::{Refusal, RefusalCode};
 use agtmux_core::event::{Fact, TargetKind};
 use agtmux_core::query::{self, PaneRow, SessionRow, StateCounts, WindowRow};
-use agtmux_core::reference::RefError;
 use agtmux_core::time::Timestamp;
 use agtmux_wire::error::ErrorCode;
 use agtmux_wire::list::{
@@ -15,8 +13,6 @@ use agtmux_wire::{SCHEMA_VERSION, target};
 
 use crate::daemon::publish::{Change, Identity};
 use crate::daemon::world::{LOCAL, PaneView, World};
-use crate::error::CommandError;
-use crate::store::StoreError;
 
 /// A time in RFC 3339.
 pub fn time(at: Timestamp) -> String {
@@ -228,33 +224,5 @@ pub fn fact_text(fact: &Fact) -> String {
         Fact::Refused { what, code, detail } => format!("{what} refused: {detail} [{code}]"),
         Fact::Tick => "time passed".to_owned(),
         Fact::Checkpoint { .. } => "the log begins here".to_owned(),
-    }
-}
-
-impl From<Refusal> for CommandError {
-    fn from(refusal: Refusal) -> Self {
-        let code = match refusal.code {
-            RefusalCode::BadName => ErrorCode::BadName,
-            RefusalCode::NameTaken => ErrorCode::NameTaken,
-            RefusalCode::TargetExists => ErrorCode::TargetExists,
-            RefusalCode::TargetNotFound => ErrorCode::TargetNotFound,
-            RefusalCode::RuntimeStale => ErrorCode::RuntimeStale,
-            RefusalCode::PreconditionFailed => ErrorCode::PreconditionFailed,
-        };
-        Self { code, message: refusal.message, hint: refusal.hint }
-    }
-}
-
-impl From<RefError> for CommandError {
-    fn from(error: RefError) -> Self {
-        let code = ErrorCode::from_name(error.code()).unwrap_or(ErrorCode::Internal);
-        Self { code, message: error.to_string(), hint: error.hint() }
-    }
-}
-
-impl From<StoreError> for CommandError {
-    fn from(error: StoreError) -> Self {
-        let code = ErrorCode::from_name(error.code()).unwrap_or(ErrorCode::Store);
-        Self { code, message: error.to_string(), hint: Some(error.hint()) }
     }
 }

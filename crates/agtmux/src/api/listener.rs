@@ -7,9 +7,8 @@ use std::path::Path;
 use agtmux_wire::error::ErrorCode;
 use tokio::net::UnixListener;
 
-use crate::client::launch::check_place;
 use crate::error::CommandError;
-use crate::paths::private_dir;
+use crate::paths::{check_socket_place, private_dir};
 
 /// Binds the socket. The caller owns the state directory by now, so a socket that lies there is a dead daemon's.
 ///
@@ -19,7 +18,7 @@ pub fn bind(path: &Path) -> Result<UnixListener, CommandError> {
     if let Some(dir) = path.parent() {
         private_dir(dir)?;
     }
-    check_place(path)?;
+    check_socket_place(path)?;
     if agtmux_tmux::server::is_alive(path) {
         return Err(CommandError::new(
             ErrorCode::StoreOwned,

@@ -1,6 +1,6 @@
 //! `agtmux completions SHELL`.
 
-use clap::{Args, CommandFactory};
+use clap::Args;
 use clap_complete::Shell;
 
 use super::output;
@@ -17,6 +17,6 @@ pub struct CompletionsArgs {
 
 pub fn run(args: &CompletionsArgs) -> Result<(), CommandError> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut super::Cli::command(), "agtmux", &mut script);
+    clap_complete::generate(args.shell, &mut super::command(), "agtmux", &mut script);
     output::print_bytes(&script)
 }

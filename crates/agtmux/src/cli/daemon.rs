@@ -16,6 +16,7 @@ use crate::client::launch::READY;
 use crate::daemon;
 use crate::error::CommandError;
 use crate::paths::{Paths, private_dir};
+use crate::service;
 use crate::target::socket;
 
 /// How long a stopping daemon may take to put everything away.
@@ -117,7 +118,7 @@ fn prepare_and_run(context: &Context, detached: bool) -> Result<(), CommandError
         .build()
         .map_err(CommandError::internal)?;
     let options = daemon::Options { paths: context.paths.clone(), tmux_socket: context.tmux_socket.clone() };
-    runtime.block_on(daemon::run(options, move || {
+    runtime.block_on(service::run(options, move || {
         if detached {
             say_to_starter(READY);
         }

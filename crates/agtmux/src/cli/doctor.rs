@@ -12,11 +12,10 @@ use serde::Serialize;
 
 use super::table::Sheet;
 use super::{Context, output};
-use crate::client::launch::check_place;
 use crate::config;
 use crate::daemon::startup::user_manifests;
 use crate::error::CommandError;
-use crate::paths::private_dir;
+use crate::paths::{check_socket_place, private_dir};
 use crate::platform;
 use crate::target::socket;
 
@@ -144,7 +143,7 @@ fn directory(check: &'static str, path: &Path) -> Finding {
 fn socket_place(context: &Context) -> Finding {
     const CHECK: &str = "daemon socket";
     let path = &context.paths.socket;
-    let checked = path.parent().map_or(Ok(()), private_dir).and_then(|()| check_place(path));
+    let checked = path.parent().map_or(Ok(()), private_dir).and_then(|()| check_socket_place(path));
     match checked {
         Ok(()) => ok(CHECK, path.display().to_string()),
         Err(error) => of_error(CHECK, error),

@@ -113,6 +113,11 @@ impl Context {
     }
 }
 
+/// The command line as data, for completions and the reference page.
+pub fn command() -> clap::Command {
+    <Cli as clap::CommandFactory>::command()
+}
+
 /// Parses the command line, runs the verb and maps its error to the exit code.
 pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {

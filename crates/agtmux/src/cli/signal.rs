@@ -6,7 +6,8 @@ use clap::Args;
 
 use super::{Context, output};
 use crate::error::CommandError;
-use crate::{platform, target::socket};
+use crate::platform;
+use crate::target::socket;
 
 #[derive(Debug, Args)]
 #[command(

@@ -4,7 +4,6 @@
 //! or its error on its standard output, and closes it. Two callers may race: the loser's daemon finds the state
 //! directory owned and the loser then simply connects to the winner's.
 
-use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
@@ -25,17 +24,6 @@ const START_DEADLINE: Duration = Duration::from_secs(20);
 
 /// How long the winner of a race may take to answer.
 const RACE_DEADLINE: Duration = Duration::from_secs(5);
-
-/// Fails when something that is not a socket lies where the socket belongs.
-pub fn check_place(socket: &Path) -> Result<(), CommandError> {
-    match std::fs::symlink_metadata(socket) {
-        Ok(meta) if !meta.file_type().is_socket() => {
-            Err(CommandError::new(ErrorCode::SocketNotASocket, format!("{} is not a socket", socket.display()))
-                .hint("move it away, or choose another place with AGTMUX_SOCKET"))
-        }
-        _ => Ok(()),
-    }
-}
 
 /// Starts a daemon and connects to it.
 pub async fn start(socket: &Path, tmux_socket: Option<&Path>) -> Result<UnixStream, CommandError> {

@@ -19,7 +19,7 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 
 use crate::error::CommandError;
-use crate::paths::Paths;
+use crate::paths::{Paths, check_socket_place};
 
 /// How long an answer may take. The daemon answers from memory, so this is generous.
 const DEADLINE: Duration = Duration::from_secs(10);
@@ -136,11 +136,11 @@ impl Client {
         match UnixStream::connect(&self.socket).await {
             Ok(stream) => Ok(stream),
             Err(error) if self.start == StartDaemon::OnNeed && is_absent(&error) => {
-                launch::check_place(&self.socket)?;
+                check_socket_place(&self.socket)?;
                 launch::start(&self.socket, self.tmux_socket.as_deref()).await
             }
             Err(error) => {
-                launch::check_place(&self.socket)?;
+                check_socket_place(&self.socket)?;
                 Err(unreachable(&self.socket, &error.to_string()))
             }
         }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use agtmux_core::command::Command;
 use agtmux_core::engine::Disposition;
-use agtmux_core::event::{Event, FORMAT, Fact, Health};
+use agtmux_core::event::{Event, FORMAT, Fact, Health, TargetKind};
 use agtmux_core::id::{PaneKey, TargetName};
 use agtmux_core::intent::Intent;
 use agtmux_core::reconcile;
@@ -170,7 +170,10 @@ impl MainLoop {
 
     async fn request(&mut self, command: &Command) -> Result<(), CommandError> {
         match self.world.engine.decide(command) {
-            Ok(facts) => self.commit(facts).await.map(|_| ()),
+            Ok(mut facts) => {
+                facts.extend(health_of_new_target(command));
+                self.commit(facts).await.map(|_| ())
+            }
             Err(refusal) => {
                 let error = CommandError::from(refusal);
                 let what = format!("{command:?}");
@@ -375,6 +378,15 @@ impl MainLoop {
 
 fn refused(what: &str, error: &CommandError) -> Fact {
     Fact::Refused { what: what.to_owned(), code: error.code.name().to_owned(), detail: error.message.clone() }
+}
+
+/// What is known of a target the moment it is added: nothing, until there is a connection to it.
+fn health_of_new_target(command: &Command) -> Option<Fact> {
+    let Command::AddTarget { target, kind: TargetKind::Ssh, .. } = command else {
+        return None;
+    };
+    let detail = Some("this version keeps ssh targets but does not connect to them".to_owned());
+    Some(Fact::TargetHealth { target: target.clone(), health: Health::Down, detail })
 }
 
 fn call(intent: Intent) -> Call {

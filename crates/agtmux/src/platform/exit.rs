@@ -104,50 +104,30 @@ mod tests {
         tokio::task::yield_now().await;
         assert!(!waiting.is_finished());
         sleeper.kill();
-        timeout(DEADLINE, waiting)
-            .await
-            .expect("in time")
-            .expect("no panic");
+        timeout(DEADLINE, waiting).await.expect("in time").expect("no panic");
     }
 
     #[tokio::test]
     async fn a_process_that_is_gone_or_another_has_ended() {
         let mut sleeper = Sleeper::new();
         let (pid, start) = (sleeper.pid(), start_of(&sleeper));
-        timeout(DEADLINE, wait_exit(pid, start + 1))
-            .await
-            .expect("another start has ended");
+        timeout(DEADLINE, wait_exit(pid, start + 1)).await.expect("another start has ended");
         sleeper.kill();
-        timeout(DEADLINE, wait_exit(pid, start))
-            .await
-            .expect("a zombie has ended");
+        timeout(DEADLINE, wait_exit(pid, start)).await.expect("a zombie has ended");
         sleeper.reap();
-        timeout(DEADLINE, wait_exit(pid, start))
-            .await
-            .expect("a reaped process has ended");
-        timeout(DEADLINE, wait_exit(0, start))
-            .await
-            .expect("no process has pid 0");
-        timeout(DEADLINE, wait_exit(u32::MAX, start))
-            .await
-            .expect("no process has such a pid");
+        timeout(DEADLINE, wait_exit(pid, start)).await.expect("a reaped process has ended");
+        timeout(DEADLINE, wait_exit(0, start)).await.expect("no process has pid 0");
+        timeout(DEADLINE, wait_exit(u32::MAX, start)).await.expect("no process has such a pid");
     }
 
     #[tokio::test]
     async fn polling_notices_the_end_too() {
         let mut sleeper = Sleeper::new();
-        let waiting = tokio::spawn(poll_exit(
-            sleeper.pid(),
-            start_of(&sleeper),
-            Duration::from_millis(1),
-        ));
+        let waiting = tokio::spawn(poll_exit(sleeper.pid(), start_of(&sleeper), Duration::from_millis(1)));
         tokio::task::yield_now().await;
         assert!(!waiting.is_finished());
         sleeper.kill();
         sleeper.reap();
-        timeout(DEADLINE, waiting)
-            .await
-            .expect("in time")
-            .expect("no panic");
+        timeout(DEADLINE, waiting).await.expect("in time").expect("no panic");
     }
 }

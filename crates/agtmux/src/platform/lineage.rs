@@ -24,10 +24,7 @@ pub fn ancestors(pid: u32) -> Vec<(u32, u64)> {
 
 /// The process at the other end of a socket and its ancestors. Empty if it has gone or the system does not say.
 pub fn peer_ancestors(stream: &UnixStream) -> Vec<(u32, u64)> {
-    let pid = stream
-        .peer_cred()
-        .ok()
-        .and_then(|peer| u32::try_from(peer.pid()?).ok());
+    let pid = stream.peer_cred().ok().and_then(|peer| u32::try_from(peer.pid()?).ok());
     pid.map(ancestors).unwrap_or_default()
 }
 
@@ -42,14 +39,8 @@ mod tests {
     #[test]
     fn a_child_leads_to_its_parent_and_on_to_this_process() {
         let family = Family::new();
-        let pids: Vec<u32> = ancestors(family.child)
-            .iter()
-            .map(|(pid, _)| *pid)
-            .collect();
-        assert_eq!(
-            pids[..3],
-            [family.child, family.parent(), std::process::id()]
-        );
+        let pids: Vec<u32> = ancestors(family.child).iter().map(|(pid, _)| *pid).collect();
+        assert_eq!(pids[..3], [family.child, family.parent(), std::process::id()]);
         assert_eq!(ancestors(u32::MAX), []);
         assert_eq!(ancestors(0), []);
     }

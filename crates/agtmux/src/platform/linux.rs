@@ -11,9 +11,7 @@ use super::Stat;
 use super::table::Row;
 
 pub(super) fn boot_id() -> String {
-    fs::read_to_string("/proc/sys/kernel/random/boot_id")
-        .map(|id| id.trim().to_owned())
-        .unwrap_or_default()
+    fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()).unwrap_or_default()
 }
 
 pub(super) fn boot_clock_ns() -> u64 {
@@ -29,8 +27,7 @@ pub(super) fn process_argv(pid: u32) -> Vec<String> {
         let argv = read_argv(pid).unwrap_or_default();
         // Between the moment a process takes its new name and the moment its new arguments are in place, it
         // has none. Judged then, `codex exec` would pass for `codex`.
-        let is_mid_exec =
-            argv.is_empty() && process_stat(pid).is_some_and(|stat| stat.state != 'Z');
+        let is_mid_exec = argv.is_empty() && process_stat(pid).is_some_and(|stat| stat.state != 'Z');
         if !is_mid_exec {
             return argv;
         }
@@ -64,22 +61,14 @@ pub(super) fn started_at_unix_ms(start: u64) -> u64 {
 
 pub(super) fn rss_bytes(pid: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let kilobytes = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:"))?
-        .trim()
-        .strip_suffix(" kB")?;
+    let kilobytes = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?.trim().strip_suffix(" kB")?;
     Some(kilobytes.parse::<u64>().ok()? * 1024)
 }
 
 pub(super) fn cpu_time_ns(pid: u32) -> Option<u64> {
     with_stat_line(pid, |line| {
         let (_, _, fields) = split_stat(line)?;
-        let mut ticks = fields
-            .split(' ')
-            .skip(UTIME)
-            .take(2)
-            .map(|field| field.parse::<u64>().ok());
+        let mut ticks = fields.split(' ').skip(UTIME).take(2).map(|field| field.parse::<u64>().ok());
         Some((ticks.next()?? + ticks.next()??) * NS_PER_TICK)
     })
 }
@@ -104,28 +93,16 @@ const START: usize = 19;
 
 fn read_argv(pid: u32) -> Option<Vec<String>> {
     let mut bytes = Vec::new();
-    File::open(format!("/proc/{pid}/cmdline"))
-        .ok()?
-        .take(MAX_ARGV)
-        .read_to_end(&mut bytes)
-        .ok()?;
+    File::open(format!("/proc/{pid}/cmdline")).ok()?.take(MAX_ARGV).read_to_end(&mut bytes).ok()?;
     // A program that writes a title over its arguments leaves empty ones behind.
     let end = bytes.iter().rposition(|byte| *byte != 0)? + 1;
-    Some(
-        bytes[..end]
-            .split(|byte| *byte == 0)
-            .map(|word| String::from_utf8_lossy(word).into_owned())
-            .collect(),
-    )
+    Some(bytes[..end].split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect())
 }
 
 /// Reads a stat line with one open, read and close, into a buffer on the stack.
 fn with_stat_line<T>(pid: u32, parse: impl FnOnce(&[u8]) -> Option<T>) -> Option<T> {
     let mut line = [0; MAX_STAT];
-    let length = File::open(format!("/proc/{pid}/stat"))
-        .ok()?
-        .read(&mut line)
-        .ok()?;
+    let length = File::open(format!("/proc/{pid}/stat")).ok()?.read(&mut line).ok()?;
     parse(&line[..length])
 }
 
@@ -164,9 +141,7 @@ fn terminal(device: u64) -> Option<String> {
     let minor = (device & 0xff) | ((device >> 12) & 0xf_ff00);
     match (major, minor) {
         (0, 0) => None,
-        (FIRST_PTS_MAJOR..=LAST_PTS_MAJOR, _) => {
-            Some(format!("pts/{}", (major - FIRST_PTS_MAJOR) * 256 + minor))
-        }
+        (FIRST_PTS_MAJOR..=LAST_PTS_MAJOR, _) => Some(format!("pts/{}", (major - FIRST_PTS_MAJOR) * 256 + minor)),
         (4, 0..64) => Some(format!("tty{minor}")),
         _ => Some(format!("{major}:{minor}")),
     }
@@ -185,30 +160,18 @@ mod tests {
 
     #[test]
     fn a_line_is_read_field_by_field() {
-        let line = b"10381 (cat) R 10377 10370 2388 34823 10370 4194304 100 0 0 0 7 5 0 0 20 0 1 0 129774 3133440 413\n";
+        let line =
+            b"10381 (cat) R 10377 10370 2388 34823 10370 4194304 100 0 0 0 7 5 0 0 20 0 1 0 129774 3133440 413\n";
         let stat = parse_stat(line).expect("a stat");
-        assert_eq!(
-            (stat.pid, stat.ppid, stat.pgid, stat.tpgid),
-            (10381, 10377, 10370, 10370)
-        );
-        assert_eq!(
-            (stat.state, stat.comm.as_str(), stat.start),
-            ('R', "cat", 129_774)
-        );
+        assert_eq!((stat.pid, stat.ppid, stat.pgid, stat.tpgid), (10381, 10377, 10370, 10370));
+        assert_eq!((stat.state, stat.comm.as_str(), stat.start), ('R', "cat", 129_774));
         assert_eq!(stat.tty.as_deref(), Some("pts/7"));
     }
 
     #[test]
     fn what_is_not_a_line_is_no_process() {
-        let lines: [&[u8]; 7] = [
-            b"",
-            b"1",
-            b"1 (a",
-            b"1 a)",
-            b"1 )a(",
-            b"1 (a)",
-            b"x (a) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 0 0 0 0 5",
-        ];
+        let lines: [&[u8]; 7] =
+            [b"", b"1", b"1 (a", b"1 a)", b"1 )a(", b"1 (a)", b"x (a) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 0 0 0 0 5"];
         for line in lines {
             assert_eq!(parse_stat(line), None, "{}", String::from_utf8_lossy(line));
         }
@@ -225,20 +188,12 @@ mod tests {
 
     #[test]
     fn terminals_have_names() {
-        let cases = [
-            (0, None),
-            (34_816, Some("pts/0")),
-            (34_823, Some("pts/7")),
-            (1_025, Some("tty1")),
-            (1_088, Some("4:64")),
-        ];
+        let cases =
+            [(0, None), (34_816, Some("pts/0")), (34_823, Some("pts/7")), (1_025, Some("tty1")), (1_088, Some("4:64"))];
         for (device, name) in cases {
             assert_eq!(terminal(device).as_deref(), name, "{device}");
         }
         // A minor number above 255 has its high bits beyond the major.
-        assert_eq!(
-            terminal((136 << 8) | 3 | (1 << 20)).as_deref(),
-            Some("pts/259")
-        );
+        assert_eq!(terminal((136 << 8) | 3 | (1 << 20)).as_deref(), Some("pts/259"));
     }
 }

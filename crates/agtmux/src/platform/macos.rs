@@ -10,13 +10,7 @@ use super::{Stat, ps};
 
 pub(super) fn boot_id() -> String {
     static BOOT_ID: OnceLock<String> = OnceLock::new();
-    BOOT_ID
-        .get_or_init(|| {
-            output("/usr/sbin/sysctl", &["-n", "kern.bootsessionuuid"])
-                .trim()
-                .to_owned()
-        })
-        .clone()
+    BOOT_ID.get_or_init(|| output("/usr/sbin/sysctl", &["-n", "kern.bootsessionuuid"]).trim().to_owned()).clone()
 }
 
 pub(super) fn boot_clock_ns() -> u64 {
@@ -49,10 +43,7 @@ pub(super) fn started_at_unix_ms(start: u64) -> u64 {
 }
 
 pub(super) fn rss_bytes(pid: u32) -> Option<u64> {
-    let kilobytes: u64 = run_ps(&["-o", "rss=", "-p", &pid.to_string()])
-        .trim()
-        .parse()
-        .ok()?;
+    let kilobytes: u64 = run_ps(&["-o", "rss=", "-p", &pid.to_string()]).trim().parse().ok()?;
     Some(kilobytes * 1024)
 }
 
@@ -61,9 +52,7 @@ pub(super) fn cpu_time_ns(pid: u32) -> Option<u64> {
 }
 
 fn process(pid: u32) -> Option<Row> {
-    processes(&["-p", &pid.to_string()])
-        .into_iter()
-        .find(|row| row.stat.pid == pid)
+    processes(&["-p", &pid.to_string()]).into_iter().find(|row| row.stat.pid == pid)
 }
 
 fn processes(selection: &[&str]) -> Vec<Row> {
@@ -77,12 +66,6 @@ fn run_ps(args: &[&str]) -> String {
 
 /// What a program prints, or nothing. Times are asked for in one time zone and one language.
 fn output(program: &str, args: &[&str]) -> String {
-    let output = Command::new(program)
-        .args(args)
-        .env("TZ", "UTC0")
-        .env("LC_ALL", "C")
-        .output();
-    output
-        .map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
-        .unwrap_or_default()
+    let output = Command::new(program).args(args).env("TZ", "UTC0").env("LC_ALL", "C").output();
+    output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default()
 }

@@ -115,25 +115,16 @@ mod tests {
         assert_eq!((stat.pid, stat.ppid), (sleeper.pid(), std::process::id()));
         assert_eq!(stat.comm, "sleep");
         assert!(matches!(stat.state, 'S' | 'R' | 'D'), "{stat:?}");
-        assert_eq!(
-            process_stat(sleeper.pid()).map(|stat| stat.start),
-            Some(stat.start)
-        );
+        assert_eq!(process_stat(sleeper.pid()).map(|stat| stat.start), Some(stat.start));
     }
 
     #[test]
     fn a_stopped_process_says_so_and_a_killed_one_is_gone() {
         let mut sleeper = Sleeper::new();
         sleeper.stop();
-        assert_eq!(
-            process_stat(sleeper.pid()).map(|stat| stat.state),
-            Some('T')
-        );
+        assert_eq!(process_stat(sleeper.pid()).map(|stat| stat.state), Some('T'));
         sleeper.kill();
-        assert_eq!(
-            process_stat(sleeper.pid()).map(|stat| stat.state),
-            Some('Z')
-        );
+        assert_eq!(process_stat(sleeper.pid()).map(|stat| stat.state), Some('Z'));
         assert_eq!(process_argv(sleeper.pid()), Vec::<String>::new());
         sleeper.reap();
         assert_eq!(process_stat(sleeper.pid()), None);
@@ -158,20 +149,14 @@ mod tests {
     #[test]
     fn a_start_becomes_a_time_of_day() {
         let unix_ms = || {
-            let since = SystemTime::now()
-                .duration_since(UNIX_EPOCH)
-                .expect("a clock after 1970");
+            let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock after 1970");
             u64::try_from(since.as_millis()).expect("a clock before the year 500 million")
         };
         let before = unix_ms();
         let sleeper = Sleeper::new();
-        let started =
-            started_at_unix_ms(process_stat(sleeper.pid()).expect("a living process").start);
+        let started = started_at_unix_ms(process_stat(sleeper.pid()).expect("a living process").start);
         // Starts are kept in ticks or seconds, rounded down.
-        assert!(
-            started + 2_100 >= before && started <= unix_ms() + 100,
-            "{started} is not about {before}"
-        );
+        assert!(started + 2_100 >= before && started <= unix_ms() + 100, "{started} is not about {before}");
     }
 
     #[test]

@@ -31,9 +31,7 @@ pub(super) fn parse_names(text: &str) -> BTreeMap<u32, String> {
 
 /// Every process of a table; lines that make no sense are left out.
 pub(super) fn parse_processes(text: &str, names: &BTreeMap<u32, String>) -> Vec<Row> {
-    text.lines()
-        .filter_map(|line| parse_process(line, names))
-        .collect()
+    text.lines().filter_map(|line| parse_process(line, names)).collect()
 }
 
 /// A CPU time: `M:SS.cc`, `H:MM:SS` or `D-HH:MM:SS`, in nanoseconds.
@@ -43,12 +41,8 @@ pub(super) fn parse_cpu_time(text: &str) -> Option<u64> {
         None => (0, text),
     };
     let (whole, fraction) = clock.split_once('.').unwrap_or((clock, "0"));
-    let seconds = whole.split(':').try_fold(0_u64, |total, part| {
-        Some(total * 60 + part.parse::<u64>().ok()?)
-    })?;
-    let scale = 10_u64
-        .checked_pow(u32::try_from(fraction.len()).ok()?)
-        .filter(|scale| *scale <= 1_000_000_000)?;
+    let seconds = whole.split(':').try_fold(0_u64, |total, part| Some(total * 60 + part.parse::<u64>().ok()?))?;
+    let scale = 10_u64.checked_pow(u32::try_from(fraction.len()).ok()?).filter(|scale| *scale <= 1_000_000_000)?;
     let fraction_ns = fraction.parse::<u64>().ok()? * (1_000_000_000 / scale);
     Some((days * 86_400 + seconds) * 1_000_000_000 + fraction_ns)
 }
@@ -74,15 +68,8 @@ fn parse_process(line: &str, names: &BTreeMap<u32, String>) -> Option<Row> {
         comm: program.rsplit('/').next().unwrap_or_default().to_owned(),
         start,
     };
-    let argv = if state == 'Z' {
-        Vec::new()
-    } else {
-        split_args(args, program)
-    };
-    Some(Row {
-        stat,
-        argv: Some(argv),
-    })
+    let argv = if state == 'Z' { Vec::new() } else { split_args(args, program) };
+    Some(Row { stat, argv: Some(argv) })
 }
 
 /// Splits arguments at blanks, except in the program's own path. In parentheses `ps` shows a name where it
@@ -91,23 +78,18 @@ fn split_args(args: &str, program: &str) -> Vec<String> {
     if args.starts_with('(') && args.ends_with(')') {
         return Vec::new();
     }
-    let after_program = args
-        .strip_prefix(program)
-        .filter(|rest| rest.is_empty() || rest.starts_with(' '));
+    let after_program = args.strip_prefix(program).filter(|rest| rest.is_empty() || rest.starts_with(' '));
     match after_program {
-        Some(rest) if !program.is_empty() => std::iter::once(program)
-            .chain(rest.split_whitespace())
-            .map(str::to_owned)
-            .collect(),
+        Some(rest) if !program.is_empty() => {
+            std::iter::once(program).chain(rest.split_whitespace()).map(str::to_owned).collect()
+        }
         _ => args.split_whitespace().map(str::to_owned).collect(),
     }
 }
 
 /// A start such as `Sun Nov 15 10:27:46 2026`, as seconds since 1970.
 fn parse_start(rest: &mut &str) -> Option<u64> {
-    const MONTHS: [&str; 12] = [
-        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-    ];
+    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let _weekday = next_word(rest)?;
     let month_name = next_word(rest)?;
     let month = MONTHS.iter().position(|name| *name == month_name)? + 1;
@@ -130,8 +112,7 @@ fn days_since_1970(year: u64, month: u64, day: u64) -> Option<u64> {
     let year = if month <= 2 { year - 1 } else { year };
     let months_since_march = (month + 9) % 12;
     let day_of_year = (153 * months_since_march + 2) / 5 + day - 1;
-    (year * 365 + year / 4 - year / 100 + year / 400 + day_of_year)
-        .checked_sub(DAYS_FROM_YEAR_0_TO_1970)
+    (year * 365 + year / 4 - year / 100 + year / 400 + day_of_year).checked_sub(DAYS_FROM_YEAR_0_TO_1970)
 }
 
 fn next_word<'a>(rest: &mut &'a str) -> Option<&'a str> {
@@ -148,9 +129,7 @@ mod tests {
 
     use agtmux_agents::{Registry, explain};
 
-    use super::{
-        COLUMNS, NAME_COLUMNS, days_since_1970, parse_cpu_time, parse_names, parse_processes,
-    };
+    use super::{COLUMNS, NAME_COLUMNS, days_since_1970, parse_cpu_time, parse_names, parse_processes};
     use crate::platform::testing::Sleeper;
     use crate::platform::{ProcessTable, process_stat, started_at_unix_ms};
 
@@ -166,19 +145,10 @@ mod tests {
         let table = table();
         assert_eq!(table.len(), PROCESSES.lines().count());
         let launchd = table.get(1).expect("launchd");
-        assert_eq!(
-            (launchd.ppid, launchd.tty.as_deref(), launchd.start),
-            (0, None, 1_794_700_803)
-        );
+        assert_eq!((launchd.ppid, launchd.tty.as_deref(), launchd.start), (0, None, 1_794_700_803));
         let claude = table.get(4_310).expect("claude");
-        assert_eq!(
-            (claude.pgid, claude.tpgid, claude.state),
-            (4_310, 4_310, 'S')
-        );
-        assert_eq!(
-            (claude.tty.as_deref(), claude.comm.as_str()),
-            (Some("ttys003"), "claude")
-        );
+        assert_eq!((claude.pgid, claude.tpgid, claude.state), (4_310, 4_310, 'S'));
+        assert_eq!((claude.tty.as_deref(), claude.comm.as_str()), (Some("ttys003"), "claude"));
     }
 
     #[test]
@@ -201,14 +171,7 @@ mod tests {
     #[test]
     fn a_path_with_blanks_is_one_argument() {
         let row = table().under(4_510).remove(0);
-        assert_eq!(
-            row.argv,
-            [
-                "/Applications/Visual Studio Code.app/Contents/MacOS/Electron",
-                "claude",
-                "notes.md"
-            ]
-        );
+        assert_eq!(row.argv, ["/Applications/Visual Studio Code.app/Contents/MacOS/Electron", "claude", "notes.md"]);
     }
 
     /// The `ps` of Linux differs in widths and in what a name is, and must be understood all the same.
@@ -217,43 +180,23 @@ mod tests {
         let sleeper = Sleeper::new();
         let ps = |columns: &[&str]| {
             let pid = sleeper.pid().to_string();
-            let output = Command::new("ps")
-                .args(columns)
-                .args(["-p", &pid])
-                .env("TZ", "UTC0")
-                .env("LC_ALL", "C")
-                .output();
+            let output =
+                Command::new("ps").args(columns).args(["-p", &pid]).env("TZ", "UTC0").env("LC_ALL", "C").output();
             String::from_utf8(output.expect("ps runs").stdout).expect("plain text")
         };
         let rows = parse_processes(&ps(COLUMNS), &parse_names(&ps(NAME_COLUMNS)));
-        let [row] = rows.as_slice() else {
-            panic!("one process and not {rows:?}")
-        };
+        let [row] = rows.as_slice() else { panic!("one process and not {rows:?}") };
         let stat = process_stat(sleeper.pid()).expect("a living process");
-        assert_eq!(
-            (row.stat.pid, row.stat.ppid, row.stat.pgid),
-            (stat.pid, stat.ppid, stat.pgid)
-        );
-        assert_eq!(
-            (row.stat.tpgid, &row.stat.tty, &row.stat.comm),
-            (stat.tpgid, &stat.tty, &stat.comm)
-        );
-        assert_eq!(
-            row.argv.as_deref(),
-            Some(["sleep".to_owned(), "600".to_owned()].as_slice())
-        );
+        assert_eq!((row.stat.pid, row.stat.ppid, row.stat.pgid), (stat.pid, stat.ppid, stat.pgid));
+        assert_eq!((row.stat.tpgid, &row.stat.tty, &row.stat.comm), (stat.tpgid, &stat.tty, &stat.comm));
+        assert_eq!(row.argv.as_deref(), Some(["sleep".to_owned(), "600".to_owned()].as_slice()));
         let difference = started_at_unix_ms(stat.start).abs_diff(row.stat.start * 1_000);
         assert!(difference <= 2_000, "starts differ by {difference} ms");
     }
 
     #[test]
     fn nonsense_is_left_out() {
-        for line in [
-            "",
-            "1",
-            "a b c d e f g",
-            "1 0 1 0 ?? Ss Sun Foo 15 10:27:46 2026 /sbin/launchd",
-        ] {
+        for line in ["", "1", "a b c d e f g", "1 0 1 0 ?? Ss Sun Foo 15 10:27:46 2026 /sbin/launchd"] {
             assert!(parse_processes(line, &parse_names("")).is_empty(), "{line}");
         }
     }

@@ -29,11 +29,8 @@ pub fn process_tree_snapshot() -> ProcessTable {
 impl ProcessTable {
     pub(super) fn new(mut rows: Vec<Row>) -> Self {
         rows.sort_by_key(|row| row.stat.pid);
-        let mut children: Vec<(u32, usize)> = rows
-            .iter()
-            .enumerate()
-            .map(|(index, row)| (row.stat.ppid, index))
-            .collect();
+        let mut children: Vec<(u32, usize)> =
+            rows.iter().enumerate().map(|(index, row)| (row.stat.ppid, index)).collect();
         children.sort_unstable();
         Self { rows, children }
     }
@@ -62,24 +59,16 @@ impl ProcessTable {
             found.extend(below.filter(|child| !seen[*child]));
             next += 1;
         }
-        found
-            .into_iter()
-            .map(|index| self.rows[index].to_process())
-            .collect()
+        found.into_iter().map(|index| self.rows[index].to_process()).collect()
     }
 
     fn index_of(&self, pid: u32) -> Option<usize> {
-        self.rows
-            .binary_search_by_key(&pid, |row| row.stat.pid)
-            .ok()
+        self.rows.binary_search_by_key(&pid, |row| row.stat.pid).ok()
     }
 
     fn children_of(&self, pid: u32) -> impl Iterator<Item = usize> {
         let first = self.children.partition_point(|(parent, _)| *parent < pid);
-        self.children[first..]
-            .iter()
-            .take_while(move |(parent, _)| *parent == pid)
-            .map(|(_, index)| *index)
+        self.children[first..].iter().take_while(move |(parent, _)| *parent == pid).map(|(_, index)| *index)
     }
 }
 
@@ -95,10 +84,7 @@ impl Row {
             start: stat.start,
             state: stat.state,
             comm: stat.comm.clone(),
-            argv: self
-                .argv
-                .clone()
-                .unwrap_or_else(|| os::process_argv(stat.pid)),
+            argv: self.argv.clone().unwrap_or_else(|| os::process_argv(stat.pid)),
         }
     }
 }
@@ -114,22 +100,11 @@ mod tests {
         let family = Family::new();
         let table = process_tree_snapshot();
         assert!(table.len() >= 3 && !table.is_empty());
-        assert_eq!(
-            table.get(family.child).map(|stat| stat.ppid),
-            Some(family.parent())
-        );
+        assert_eq!(table.get(family.child).map(|stat| stat.ppid), Some(family.parent()));
         let below = table.under(family.parent());
-        assert_eq!(
-            below.iter().map(|process| process.pid).collect::<Vec<_>>(),
-            [family.parent(), family.child]
-        );
+        assert_eq!(below.iter().map(|process| process.pid).collect::<Vec<_>>(), [family.parent(), family.child]);
         assert_eq!(below[0].argv[..2], ["sh", "-c"]);
-        assert!(
-            table
-                .under(std::process::id())
-                .iter()
-                .any(|process| process.pid == family.child)
-        );
+        assert!(table.under(std::process::id()).iter().any(|process| process.pid == family.child));
     }
 
     #[test]
@@ -140,26 +115,11 @@ mod tests {
     #[test]
     fn a_loop_of_reused_pids_ends() {
         let row = |pid, ppid| Row {
-            stat: Stat {
-                pid,
-                ppid,
-                pgid: pid,
-                tpgid: -1,
-                tty: None,
-                state: 'S',
-                comm: "x".to_owned(),
-                start: 7,
-            },
+            stat: Stat { pid, ppid, pgid: pid, tpgid: -1, tty: None, state: 'S', comm: "x".to_owned(), start: 7 },
             argv: Some(Vec::new()),
         };
         let table = ProcessTable::new(vec![row(1, 3), row(2, 1), row(3, 2), row(4, 4)]);
-        let below = |root| {
-            table
-                .under(root)
-                .iter()
-                .map(|process| process.pid)
-                .collect::<Vec<_>>()
-        };
+        let below = |root| table.under(root).iter().map(|process| process.pid).collect::<Vec<_>>();
         assert_eq!(below(1), [1, 2, 3]);
         assert_eq!(below(4), [4]);
     }

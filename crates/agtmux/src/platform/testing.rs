@@ -4,9 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::process::{
-    Pid, Signal, WaitId, WaitIdOptions, WaitOptions, kill_process, waitid, waitpid,
-};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions, kill_process, waitid, waitpid};
 use tempfile::TempDir;
 
 use super::process_argv;
@@ -39,10 +37,7 @@ impl Sleeper {
         while process_argv(child.id()).is_empty() {
             assert!(Instant::now() < deadline, "the child has no arguments");
         }
-        Self {
-            child,
-            _folder: folder,
-        }
+        Self { child, _folder: folder }
     }
 
     pub(super) fn pid(&self) -> u32 {
@@ -60,11 +55,7 @@ impl Sleeper {
     pub(super) fn kill(&mut self) {
         let pid = Pid::from_child(&self.child);
         self.child.kill().expect("a signal");
-        waitid(
-            WaitId::Pid(pid),
-            WaitIdOptions::EXITED | WaitIdOptions::NOWAIT,
-        )
-        .expect("a dead child");
+        waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT).expect("a dead child");
     }
 
     /// Takes the zombie away.
@@ -94,13 +85,8 @@ impl Family {
             .spawn()
             .expect("a shell starts");
         let mut line = String::new();
-        BufReader::new(shell.stdout.take().expect("a pipe"))
-            .read_line(&mut line)
-            .expect("the child's pid");
-        Self {
-            shell,
-            child: line.trim().parse().expect("a pid"),
-        }
+        BufReader::new(shell.stdout.take().expect("a pipe")).read_line(&mut line).expect("the child's pid");
+        Self { shell, child: line.trim().parse().expect("a pid") }
     }
 
     pub(super) fn parent(&self) -> u32 {

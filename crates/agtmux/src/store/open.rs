@@ -9,7 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use agtmux_core::engine::EngineState;
 use agtmux_core::event::{Event, Fact};
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
 use super::database::{self, Database, Durability};
 use super::error::StoreError;
@@ -21,6 +21,9 @@ use super::{migrate, owner, snapshot};
 
 /// Every SQLite before this one can, once in a very long while, damage a database in WAL mode.
 const OLDEST_SQLITE: i32 = 3_051_003;
+
+/// Up to this many bytes a database is checked at every start.
+const ALWAYS_CHECKED: u64 = 16 << 20;
 
 /// How to keep the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -194,14 +197,22 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
+/// Reading all pages takes half a second per hundred megabytes. A large database that was closed in order is spared.
 fn check_integrity(connection: &Connection, path: &Path) -> Result<(), StoreError> {
-    let verdict: String = connection
-        .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
-        .map_err(|error| StoreError::sqlite(path, &error))?;
+    let sqlite = |error: rusqlite::Error| StoreError::sqlite(path, &error);
+    let bytes = std::fs::metadata(path).map_err(|error| StoreError::io(path, &error))?.len();
+    if bytes > ALWAYS_CHECKED && was_closed(connection).map_err(sqlite)? {
+        return Ok(());
+    }
+    let verdict: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(sqlite)?;
     if verdict == "ok" {
         return Ok(());
     }
     Err(StoreError::Corrupt { path: path.to_owned(), detail: verdict })
+}
+
+fn was_closed(connection: &Connection) -> rusqlite::Result<bool> {
+    Ok(connection.query_row("SELECT closed FROM meta", [], |row| row.get(0)).optional()?.unwrap_or(false))
 }
 
 /// Begins a new epoch and reserves a block of numbers. Both must survive a power cut: a number that was handed out
@@ -211,7 +222,7 @@ fn take_over(database: &mut Database, boot_id: &str) -> Result<(u64, u64), Store
     let now = i64::try_from(now).unwrap_or(i64::MAX);
     database.transaction(Durability::PowerLoss, |transaction| {
         transaction.execute(
-            "INSERT INTO meta (id, created_at, epoch, boot_id, seq_reserved) VALUES (1, ?1, 0, '', 1)
+            "INSERT INTO meta (id, created_at, epoch, boot_id, seq_reserved, closed) VALUES (1, ?1, 0, '', 1, 0)
              ON CONFLICT (id) DO NOTHING",
             [now],
         )?;
@@ -223,7 +234,7 @@ fn take_over(database: &mut Database, boot_id: &str) -> Result<(u64, u64), Store
         )?;
         let next_seq = next_seq.cast_unsigned();
         let epoch: i64 = transaction.query_row(
-            "UPDATE meta SET epoch = epoch + 1, boot_id = ?1, seq_reserved = ?2 RETURNING epoch",
+            "UPDATE meta SET epoch = epoch + 1, boot_id = ?1, seq_reserved = ?2, closed = 0 RETURNING epoch",
             (boot_id, integer(next_seq + BLOCK)),
             |row| row.get(0),
         )?;

@@ -44,6 +44,14 @@ impl Lock {
     }
 }
 
+impl Drop for Lock {
+    /// Closing the file is not enough: a child that was forked but has not yet become another program holds the same
+    /// lock for a moment, and whoever opens the directory next would be told that it is owned.
+    fn drop(&mut self) {
+        self.file.unlock().ok();
+    }
+}
+
 fn pid_in(file: &mut File) -> Option<u32> {
     let mut note = String::new();
     file.take(256).read_to_string(&mut note).ok()?;

@@ -49,13 +49,24 @@ impl Reader {
 
     /// The first `limit` events after `seq`, in order. A row that cannot be decoded is left out.
     pub fn events_after(&self, seq: u64, limit: usize, filter: &EventFilter) -> Result<Vec<Event>, StoreError> {
+        self.select(seq, "ASC", limit, filter)
+    }
+
+    /// The last `limit` events, in order. A row that cannot be decoded is left out.
+    pub fn newest_events(&self, limit: usize, filter: &EventFilter) -> Result<Vec<Event>, StoreError> {
+        let mut events = self.select(0, "DESC", limit, filter)?;
+        events.reverse();
+        Ok(events)
+    }
+
+    fn select(&self, after: u64, order: &str, limit: usize, filter: &EventFilter) -> Result<Vec<Event>, StoreError> {
         let from = if filter.payloads {
             "payloads.raw FROM events LEFT JOIN payloads USING (seq)"
         } else {
             "NULL FROM events"
         };
         let mut sql = format!("SELECT {}, {from} WHERE events.seq > ?", log::COLUMNS);
-        let mut values = vec![Value::from(integer(seq))];
+        let mut values = vec![Value::from(integer(after))];
         if let Some(runtime) = &filter.runtime {
             sql += " AND events.runtime_id = ?";
             values.push(Value::from(runtime.as_str().to_owned()));
@@ -64,7 +75,7 @@ impl Reader {
             sql += " AND events.event_type IN (SELECT value FROM json_each(?))";
             values.push(Value::from(serde_json::Value::from(filter.types.as_slice()).to_string()));
         }
-        sql += " ORDER BY events.seq LIMIT ?";
+        sql += &format!(" ORDER BY events.seq {order} LIMIT ?");
         values.push(Value::from(i64::try_from(limit).unwrap_or(i64::MAX)));
 
         self.with_connection(|connection| {

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use agtmux_core::engine::EngineState;
 use agtmux_core::event::Event;
 use agtmux_core::time::{Span, Timestamp};
-use rusqlite::Connection;
+use rusqlite::{Connection, Transaction};
 use tokio::sync::{mpsc, oneshot};
 
 use super::database::{Database, Durability};
@@ -150,6 +150,9 @@ impl WriterThread {
             }
             self.prune_a_little();
         };
+        // Only a mark: where it cannot be made, the next start checks the whole database.
+        let mark = |transaction: &Transaction<'_>| transaction.execute("UPDATE meta SET closed = 1", []);
+        self.database.transaction(Durability::Configured, mark).ok();
         let closed = self.database.close();
         // The directory is free only when the database is closed, and the answer means that it is free.
         drop(lock);

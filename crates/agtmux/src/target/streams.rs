@@ -2,12 +2,13 @@
 //!
 //! A pane has one pipe. It is taken only when it is free, and given up without a fight when somebody else takes it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use agtmux_core::id::PaneId;
 use agtmux_tmux::Client;
@@ -15,10 +16,14 @@ use agtmux_tmux::list::PaneRow;
 use agtmux_tmux::pipe::{ArmError, PipeReceiver, PipeStream};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use super::agents::AgentWatch;
 use super::observation::StreamFigures;
 use super::observer::CALL_DEADLINE;
+
+/// A helper that has not handed a stream over by then never will.
+const GIVE_UP_AFTER: Duration = Duration::from_secs(15);
 
 /// The streams of one server.
 pub struct Streams {
@@ -29,19 +34,28 @@ pub struct Streams {
 
 #[derive(Default)]
 struct Shared {
-    /// Panes whose stream is open or on its way.
-    open: Mutex<BTreeSet<PaneId>>,
-    taken: Mutex<BTreeSet<PaneId>>,
+    stages: Mutex<BTreeMap<PaneId, Stage>>,
     bytes: AtomicU64,
 }
 
+/// How far a pane's stream has come.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Asked for; on its way.
+    Asked { at: Instant },
+    /// Being read.
+    Open,
+    /// Somebody else has the pane's pipe.
+    Taken,
+}
+
 impl Shared {
-    fn open(&self) -> MutexGuard<'_, BTreeSet<PaneId>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    fn stages(&self) -> MutexGuard<'_, BTreeMap<PaneId, Stage>> {
+        self.stages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn taken(&self) -> MutexGuard<'_, BTreeSet<PaneId>> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    fn count(&self, stage: Stage) -> u64 {
+        self.stages().values().filter(|known| **known == stage).count() as u64
     }
 }
 
@@ -65,12 +79,18 @@ impl Streams {
 
     /// Asks for the streams of agent panes that have none, in the background.
     pub fn keep(&self, client: &Client, agents: &AgentWatch, rows: &BTreeMap<PaneId, PaneRow>) {
-        self.shared.taken().retain(|pane| rows.contains_key(pane));
-        let mut open = self.shared.open();
+        let mut stages = self.shared.stages();
+        stages.retain(|pane, _| rows.contains_key(pane));
+        let now = Instant::now();
         for (pane, row) in rows {
-            let wanted = agents.holds_agent(*pane) && !row.pane_dead && !row.pane_pipe;
-            if wanted && open.insert(*pane) && self.wanted.send((client.clone(), *pane, row.pane_pid)).is_err() {
-                open.remove(pane);
+            let free = agents.holds_agent(*pane) && !row.pane_dead && !row.pane_pipe;
+            let under_way = match stages.get(pane) {
+                Some(Stage::Open) => true,
+                Some(Stage::Asked { at }) => now - *at < GIVE_UP_AFTER,
+                Some(Stage::Taken) | None => false,
+            };
+            if free && !under_way && self.wanted.send((client.clone(), *pane, row.pane_pid)).is_ok() {
+                stages.insert(*pane, Stage::Asked { at: now });
             }
         }
     }
@@ -78,9 +98,9 @@ impl Streams {
     /// How many streams are open and how much they brought.
     pub fn figures(&self) -> StreamFigures {
         StreamFigures {
-            open: self.shared.open().len() as u64,
+            open: self.shared.count(Stage::Open),
             bytes: self.shared.bytes.load(Ordering::Relaxed),
-            taken: self.shared.taken().len() as u64,
+            taken: self.shared.count(Stage::Taken),
         }
     }
 }
@@ -94,18 +114,14 @@ async fn arm(
 ) {
     while let Some((client, pane, pid)) = requests.recv().await {
         let tmux_pane = agtmux_tmux::PaneId(pane.0);
-        match receiver.arm(&client, tmux_pane, pid, &helper, CALL_DEADLINE).await {
-            Ok(_) => {
-                shared.taken().remove(&pane);
-            }
-            Err(error) => {
-                shared.open().remove(&pane);
-                if matches!(error, ArmError::Taken) {
-                    shared.taken().insert(pane);
-                } else {
-                    tracing::debug!(%pane, %error, "no stream of this pane");
-                }
-            }
+        let Err(error) = receiver.arm(&client, tmux_pane, pid, &helper, CALL_DEADLINE).await else {
+            continue;
+        };
+        if matches!(error, ArmError::Taken) {
+            shared.stages().insert(pane, Stage::Taken);
+        } else {
+            shared.stages().remove(&pane);
+            tracing::debug!(%pane, %error, "no stream of this pane");
         }
     }
 }
@@ -132,6 +148,7 @@ async fn receive(receiver: Arc<PipeReceiver>, shared: Arc<Shared>) {
 /// Reads a stream to its end. The buffer lives on the stack of each read, so that five hundred quiet panes cost no
 /// memory; tmux keeps what is not read, so nothing here may wait for anything else.
 async fn drain(stream: PipeStream, pane: PaneId, shared: Arc<Shared>) {
+    shared.stages().insert(pane, Stage::Open);
     while stream.readable().await.is_ok() {
         match read(&stream) {
             Ok(0) => break,
@@ -142,7 +159,7 @@ async fn drain(stream: PipeStream, pane: PaneId, shared: Arc<Shared>) {
             Err(_) => break,
         }
     }
-    shared.open().remove(&pane);
+    shared.stages().remove(&pane);
 }
 
 fn read(stream: &PipeStream) -> io::Result<usize> {

@@ -7,7 +7,8 @@ CREATE TABLE meta (
     created_at   INTEGER NOT NULL,
     epoch        INTEGER NOT NULL,  -- grows with every owner; an owner that finds another epoch than its own stops writing
     boot_id      TEXT    NOT NULL,  -- the boot in which the current owner runs
-    seq_reserved INTEGER NOT NULL   -- every seq handed out so far is smaller
+    seq_reserved INTEGER NOT NULL,  -- every seq handed out so far is smaller
+    closed       INTEGER NOT NULL   -- whether the last owner closed the database in order
 ) STRICT;
 
 CREATE TABLE events (

@@ -19,12 +19,11 @@ use rules::{RULES, Rule};
 
 /// Replaces what looks like a secret. Redacting twice changes nothing more.
 pub fn redact(text: &str) -> Cow<'_, str> {
-    let candidates = GATE.matches(text);
-    if !candidates.matched_any() {
+    if !GATE.is_match(text) {
         return Cow::Borrowed(text);
     }
     let mut text = Cow::Borrowed(text);
-    for index in candidates {
+    for index in CANDIDATES.matches(&text) {
         if let Some(cleaned) = apply(&RULES[index], regex(index), &text) {
             text = Cow::Owned(cleaned);
         }
@@ -48,8 +47,14 @@ pub(super) fn json(document: String) -> String {
     }
 }
 
-/// Says in one pass which rules are worth running; most texts end here.
-static GATE: LazyLock<RegexSet> = LazyLock::new(|| {
+/// Whether any rule is worth running; most texts end here.
+static GATE: LazyLock<Regex> = LazyLock::new(|| {
+    let keywords: Vec<String> = RULES.iter().map(|rule| format!("(?:{})", rule.keywords)).collect();
+    Regex::new(&keywords.join("|")).unwrap_or_else(|error| unreachable!("{error}"))
+});
+
+/// Which rules are worth running.
+static CANDIDATES: LazyLock<RegexSet> = LazyLock::new(|| {
     RegexSet::new(RULES.iter().map(|rule| rule.keywords)).unwrap_or_else(|error| unreachable!("{error}"))
 });
 

@@ -80,7 +80,7 @@ pub(super) const RULES: [Rule; 20] = [
     },
     Rule {
         kind: "password",
-        keywords: r"(?i)pass|pwd",
+        keywords: r"(?i)passw|passphrase|pwd|pass(?:\b|[_0-9])",
         pattern: r#"(?i)(?P<key>[a-z0-9_.-]*(?:password|passwd|passphrase|passwort|pwd|\bpass)(?:[_-][a-z0-9_-]+|[0-9]*))\\*["']?(?:\s*(?:=>|:=|=|:)\s*|\s+)\\*["'`]?(?P<secret>[^\s"'`,;&<>(){}\[\]\\]{6,})"#,
         accepts: |key, value| holds_secret(key) && looks_chosen(value),
     },
@@ -92,7 +92,7 @@ pub(super) const RULES: [Rule; 20] = [
     },
     Rule {
         kind: "secret",
-        keywords: r"(?i)secret|token|key|credential|capability|auth",
+        keywords: r"(?i)secret|token|(?:api|access|auth|account|private|encryption|signing)[_-]?key|credential|agtmux_capability|_auth",
         pattern: r#"(?i)(?P<key>[a-z0-9_.-]*(?:secret|token|api[_-]?key|access[_-]?key|auth[_-]?key|account[_-]?key|private[_-]?key|encryption[_-]?key|signing[_-]?key|credentials?|agtmux_capability|_auth)(?:key|value)?(?:[_-][a-z0-9_-]+|[0-9]*))\\*["']?(?:\s*(?:=>|:=|=|:)\s*|\s+)\\*["'`]?(?P<secret>[^\s"'`,;&<>(){}\[\]\\]{12,})"#,
         accepts: |key, value| holds_secret(key) && looks_random(value),
     },
@@ -179,22 +179,23 @@ fn is_path(value: &str) -> bool {
 
 /// Names in code: words joined by `_`, `.`, `-`, `/` or `::`, each with at most a short number at its end.
 fn is_identifier(value: &str) -> bool {
-    let is_word = |word: &str| {
-        let stem = word.trim_end_matches(|c: char| c.is_ascii_digit());
-        let one_case =
-            stem.bytes().skip(1).all(|b| b.is_ascii_lowercase()) || stem.bytes().all(|b| b.is_ascii_uppercase());
-        word.len() - stem.len() <= 4 && stem.bytes().all(|b| b.is_ascii_alphabetic()) && one_case
-    };
-    let mut words = value.split(['_', '.', '-', '/', ':']).filter(|word| !word.is_empty()).peekable();
-    let joined = value.contains(['_', '.', '-', '/', ':']);
-    joined && words.peek().is_some() && words.all(is_word)
+    const JOINTS: [char; 5] = ['_', '.', '-', '/', ':'];
+    value.contains(JOINTS) && value.split(JOINTS).all(is_word)
 }
 
-/// Random letters change case at every other place, `CamelCase` at every third or fewer.
+/// `word`, `WORD`, `camelCase`, `v2`; or nothing, as between two colons.
+fn is_word(word: &str) -> bool {
+    let stem = word.trim_end_matches(|c: char| c.is_ascii_digit()).as_bytes();
+    let shouted = stem.iter().all(u8::is_ascii_uppercase);
+    let camel = !stem.windows(2).any(|pair| pair.iter().all(u8::is_ascii_uppercase));
+    word.len() - stem.len() <= 4 && stem.iter().all(u8::is_ascii_alphabetic) && (shouted || camel)
+}
+
+/// Random letters change case at every other place, `CamelCase` at every third or fewer. Short names can do both.
 fn changes_case_often(value: &str) -> bool {
     let bytes = value.as_bytes();
     let changes = bytes.windows(2).filter(|pair| pair[0].is_ascii_uppercase() != pair[1].is_ascii_uppercase()).count();
-    changes * 5 >= (bytes.len() - 1) * 2
+    bytes.len() >= 20 && changes * 5 >= (bytes.len() - 1) * 2
 }
 
 /// Shannon entropy in bits per byte.

@@ -98,6 +98,35 @@ async fn a_damaged_database_is_refused_and_kept() {
 }
 
 #[tokio::test]
+async fn a_large_database_is_checked_after_a_crash_only() {
+    let dir = state_dir();
+    let opened = open_default(dir.path());
+    let text = "text ".repeat(1_000);
+    for first in (1..=4_000).step_by(500) {
+        let events = (first..first + 500).map(|seq| signal(seq, Some(&text), None)).collect();
+        opened.writer.append(Batch { events, projection: Vec::new() }).await.unwrap();
+    }
+    opened.writer.snapshot(4_000, engine_state());
+    opened.writer.close().await.unwrap();
+    let db = dir.path().join("agtmux.db");
+    let mut damaged = std::fs::read(&db).unwrap();
+    assert!(damaged.len() > 16 << 20);
+    // In the middle of the history, where a start has no reason to look.
+    let middle = damaged.len() / 2 / 4_096 * 4_096;
+    damaged[middle..middle + 40_960].fill(0xa5);
+    std::fs::write(&db, &damaged).unwrap();
+
+    let opened = open_default(dir.path());
+    let error = opened.reader.events_after(0, usize::MAX, &EventFilter::default()).unwrap_err();
+    assert_eq!(error.code(), "E_STORE_CORRUPT", "{error}");
+    opened.writer.append(ticks([opened.recovered.next_seq])).await.unwrap();
+    opened.writer.close().await.unwrap();
+
+    shell(dir.path()).execute("UPDATE meta SET closed = 0", []).unwrap();
+    assert_eq!(refusal(dir.path()).code(), "E_STORE_CORRUPT");
+}
+
+#[tokio::test]
 async fn a_newer_database_is_refused_without_touching_a_byte() {
     let dir = state_dir();
     filled(dir.path()).await;

@@ -1,0 +1,42 @@
+//! The daemon as a service: the main loop and the API on its socket, from start to stop.
+
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::api;
+use crate::daemon::{Handle, Options, startup};
+use crate::error::CommandError;
+
+/// Runs a daemon until it is told to stop. Calls `ready` once it serves.
+///
+/// # Errors
+/// Fails when the configuration, the state directory or the socket cannot be used.
+pub async fn run(options: Options, ready: impl FnOnce()) -> Result<(), CommandError> {
+    let started = startup::start(&options).await?;
+    let listener = api::listener::bind(&options.paths.socket)?;
+    let handle = started.handle.clone();
+    let server = tokio::spawn(api::serve(listener, handle.clone()));
+    tracing::info!(pid = std::process::id(), socket = %options.paths.socket.display(), "ready");
+    ready();
+    let stopper = tokio::spawn(stop_on_signal(handle.clone()));
+    let outcome = started.mainloop.run().await;
+    stopper.abort();
+    server.abort();
+    api::listener::unbind(&options.paths.socket);
+    tracing::info!("stopped");
+    outcome
+}
+
+/// SIGTERM, SIGINT and SIGHUP stop the daemon as `agtmux daemon stop` does.
+async fn stop_on_signal(handle: Handle) {
+    let signals = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()].map(signal);
+    let [Ok(mut terminate), Ok(mut interrupt), Ok(mut hangup)] = signals else {
+        tracing::warn!("signals cannot be handled");
+        return;
+    };
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+        _ = hangup.recv() => {}
+    }
+    handle.stop().await;
+}
