@@ -174,24 +174,26 @@ impl Engine {
         window: &str,
         pane: &str,
     ) -> Result<Resolved, RefError> {
-        let in_session: Vec<_> =
-            self.placed().filter(|(_, on, place)| *on == target && names(session, &place.session_name)).collect();
+        let in_session: Vec<_> = self.placed().filter(|(_, on, _)| *on == target).collect();
+        let in_session = named(in_session, session, |place| &place.session_name);
         let by_index = in_session.iter().any(|(_, _, place)| window == place.window_index.to_string());
-        let in_window = |place: &Place| match window.parse::<WindowId>() {
-            Ok(id) => place.window == id,
-            Err(_) if by_index => window == place.window_index.to_string(),
-            Err(_) => names(window, &place.window_name),
+        let in_window: Vec<_> = match window.parse::<WindowId>() {
+            Ok(id) => in_session.into_iter().filter(|(_, _, place)| place.window == id).collect(),
+            Err(_) if by_index => {
+                in_session.into_iter().filter(|(_, _, place)| window == place.window_index.to_string()).collect()
+            }
+            Err(_) => named(in_session, window, |place| &place.window_name),
         };
         let is_pane = |key: &PaneKey, place: &Place| match pane.parse::<PaneId>() {
             Ok(id) => key.pane == id,
             Err(_) => pane == place.pane_index.to_string(),
         };
-        let found = in_session.into_iter().filter(|(key, _, place)| in_window(place) && is_pane(key, place)).collect();
+        let found = in_window.into_iter().filter(|(key, _, place)| is_pane(key, place)).collect();
         self.only(text, found)
     }
 
     /// The pane, if there is one and no other.
-    fn only(&self, text: &str, found: Vec<(&PaneKey, &TargetName, &Place)>) -> Result<Resolved, RefError> {
+    fn only(&self, text: &str, found: Vec<PlacedPane<'_>>) -> Result<Resolved, RefError> {
         match found.as_slice() {
             [] => Err(RefError::NotFound { text: text.to_owned(), hint: None }),
             [(key, _, _)] => {
@@ -199,18 +201,16 @@ impl Engine {
                 Ok(Resolved { pane: (*key).clone(), runtime })
             }
             many => {
-                let describe =
-                    |(key, target, place): &(&PaneKey, &TargetName, &Place)| match self.state().topology.living_in(key)
-                    {
-                        Some(runtime) => format!("runtime:{}", runtime.id),
-                        None => pane_ref(target, place, key.pane),
-                    };
+                let describe = |(key, target, place): &PlacedPane<'_>| match self.state().topology.living_in(key) {
+                    Some(runtime) => format!("runtime:{}", runtime.id),
+                    None => pane_ref(target, place, key.pane),
+                };
                 Err(RefError::Ambiguous { text: text.to_owned(), candidates: many.iter().map(describe).collect() })
             }
         }
     }
 
-    fn placed(&self) -> impl Iterator<Item = (&PaneKey, &TargetName, &Place)> {
+    fn placed(&self) -> impl Iterator<Item = PlacedPane<'_>> {
         let topology = &self.state().topology;
         topology.panes.iter().filter_map(|(key, pane)| Some((key, topology.target_of(key)?, pane.place.as_ref()?)))
     }
@@ -220,9 +220,11 @@ impl Engine {
     }
 }
 
+type PlacedPane<'a> = (&'a PaneKey, &'a TargetName, &'a Place);
+
 /// The reference of a pane, by ids where there are ids.
 pub fn pane_ref(target: &TargetName, place: &Place, pane: PaneId) -> String {
-    format!("pane:{target}/{}/{}/{pane}", place.session_name.replace('/', "%2F"), place.window)
+    format!("pane:{target}/{}/{}/{pane}", place.session_name, place.window)
 }
 
 fn one_runtime(text: &str, found: &[&Runtime]) -> Result<Resolved, RefError> {
@@ -235,10 +237,16 @@ fn one_runtime(text: &str, found: &[&Runtime]) -> Result<Resolved, RefError> {
     }
 }
 
-/// Whether a segment names a session or window: as it is, or percent-encoded. As it is first, since a name may well
-/// hold a percent sign of its own.
-fn names(segment: &str, name: &str) -> bool {
-    segment == name || percent_decode(segment).is_some_and(|decoded| decoded == name)
+/// The panes whose session or window a segment names: as it is written or, if there are none, percent-decoded. A name
+/// may well hold a percent sign of its own.
+fn named<'a>(
+    panes: Vec<PlacedPane<'a>>,
+    segment: &str,
+    name_of: impl Fn(&'a Place) -> &'a String,
+) -> Vec<PlacedPane<'a>> {
+    let of_name = |name: &str| panes.iter().copied().filter(|(_, _, place)| name_of(place) == name).collect::<Vec<_>>();
+    let as_written = of_name(segment);
+    if as_written.is_empty() { percent_decode(segment).map_or(as_written, |name| of_name(&name)) } else { as_written }
 }
 
 fn percent_decode(text: &str) -> Option<String> {
