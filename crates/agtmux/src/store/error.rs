@@ -122,8 +122,9 @@ impl StoreError {
     pub(super) fn sqlite(path: &Path, error: &rusqlite::Error) -> Self {
         let path = path.to_owned();
         let detail = error.to_string();
+        // Everything else is about a value that does not fit its column, which only damage can bring about.
         let rusqlite::Error::SqliteFailure(failure, _) = error else {
-            return Self::Io { path, detail };
+            return Self::Corrupt { path, detail };
         };
         match failure.extended_code & 0xff {
             ffi::SQLITE_FULL => Self::Full { path },

@@ -75,7 +75,7 @@ impl Reader {
             sql += " AND events.event_type IN (SELECT value FROM json_each(?))";
             values.push(Value::from(serde_json::Value::from(filter.types.as_slice()).to_string()));
         }
-        sql += &format!(" ORDER BY events.seq {order} LIMIT ?");
+        sql = sql + " ORDER BY events.seq " + order + " LIMIT ?";
         values.push(Value::from(i64::try_from(limit).unwrap_or(i64::MAX)));
 
         self.with_connection(|connection| {

@@ -55,6 +55,12 @@ async fn filters_choose_by_runtime_and_type() {
     assert_eq!(seqs(0, 100, &of_types), [13, 18]);
     assert_eq!(seqs(17, 100, &EventFilter::default()), [18]);
 
+    let newest = |limit, filter: &EventFilter| -> Vec<u64> {
+        opened.reader.newest_events(limit, filter).unwrap().iter().map(|event| event.seq).collect()
+    };
+    assert_eq!(newest(2, &of_runtime), [10, 14]);
+    assert_eq!(newest(1, &EventFilter::default()), [18]);
+
     let stats = opened.reader.stats().unwrap();
     assert_eq!((stats.events, stats.first_seq, stats.last_seq, stats.payloads), (18, Some(1), Some(18), 1));
     assert!(stats.bytes > 0);
