@@ -1,7 +1,7 @@
 //! Which of two statements came first, and whether a statement is new at all.
 //!
 //! The rules, in the order they are asked:
-//! 1. Within a runtime and source, a dedupe key counts once ([`Memory`] says how long it is remembered).
+//! 1. Within a runtime and source, a dedupe key counts once (the newest few thousand are remembered).
 //! 2. Within a runtime and source, `source_seq` decides where both have one of the same boot; else ingest order does.
 //!    An equal number is not older: one trace may be read as several signals.
 //! 3. Between sources, the boot clock of the runtime's host decides ([`Mark`]).

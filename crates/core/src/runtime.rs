@@ -1,6 +1,6 @@
 //! One life of one agent process in one pane, and everything known about it.
 //!
-//! Owns the rule that what is shown is recomputed from facts, never edited: [`Runtime::refresh`] is the only place
+//! Owns the rule that what is shown is recomputed from facts, never edited: `Runtime::refresh` is the only place
 //! where a verdict is replaced, and where `state_version` grows.
 
 use std::collections::BTreeMap;

@@ -1,14 +1,11 @@
 //! Requests that are granted and requests that are refused, with the codes that programs rely on.
-#![allow(clippy::unwrap_used, reason = "a test may fail")]
 
-mod common;
-
+use crate::world::{World, signal};
 use agtmux_core::command::Command;
 use agtmux_core::event::{Ending, Fact, TargetKind};
 use agtmux_core::id::{RuntimeId, TargetName};
 use agtmux_core::policy::Policy;
 use agtmux_core::signal::Signal;
-use common::{World, signal};
 
 fn world() -> (World, RuntimeId) {
     let mut world = World::default();

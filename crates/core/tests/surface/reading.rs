@@ -1,15 +1,12 @@
 //! What is read from an engine: references, lists and their sums.
-#![allow(clippy::unwrap_used, clippy::format_push_string, reason = "a test may fail, and need not be fast")]
 
-mod common;
-
+use crate::world::World;
 use agtmux_core::engine::Engine;
 use agtmux_core::event::{Ending, Fact};
 use agtmux_core::id::{AgentId, TargetName};
 use agtmux_core::query::{self, Grouping, PaneFilter, StateCounts};
 use agtmux_core::reference::pane_ref;
 use agtmux_core::state::State;
-use common::World;
 
 fn world() -> World {
     let mut world = World::default();
