@@ -76,11 +76,7 @@ impl Client {
     }
 
     /// As [`Client::start`], with other bounds on the size of replies.
-    pub fn start_with<R, W>(
-        reader: R,
-        writer: W,
-        limits: Limits,
-    ) -> (Self, mpsc::Receiver<Notification>)
+    pub fn start_with<R, W>(reader: R, writer: W, limits: Limits) -> (Self, mpsc::Receiver<Notification>)
     where
         R: AsyncRead + Send + Unpin + 'static,
         W: AsyncWrite + Send + Unpin + 'static,
@@ -89,22 +85,11 @@ impl Client {
         let (notifications, notification_receiver) = mpsc::channel(NOTIFICATIONS);
         let (closing, closed) = watch::channel(None);
         let shared = Arc::new(Shared::default());
-        let reading = ReadTask {
-            shared: Arc::clone(&shared),
-            notifications,
-            closing,
-            decoder: Decoder::with_limits(limits),
-        };
+        let reading =
+            ReadTask { shared: Arc::clone(&shared), notifications, closing, decoder: Decoder::with_limits(limits) };
         tokio::spawn(reading.run(reader));
         tokio::spawn(write_lines(lines_to_write, writer));
-        (
-            Self {
-                lines,
-                shared,
-                closed,
-            },
-            notification_receiver,
-        )
+        (Self { lines, shared, closed }, notification_receiver)
     }
 
     /// Runs one command and waits for its reply until the deadline.
@@ -123,17 +108,11 @@ impl Client {
                 None => answer = Some(reply),
             }
         }
-        answer.ok_or(ClientError::Closed {
-            reason: "no reply".into(),
-        })
+        answer.ok_or(ClientError::Closed { reason: "no reply".into() })
     }
 
     /// Runs a script and waits for all its replies until the deadline. The first failure is the result.
-    pub async fn run_script(
-        &self,
-        script: &Script,
-        deadline: Duration,
-    ) -> Result<Vec<Reply>, ClientError> {
+    pub async fn run_script(&self, script: &Script, deadline: Duration) -> Result<Vec<Reply>, ClientError> {
         let deadline = Instant::now() + deadline;
         let mut replies = self.stream(script)?;
         let mut all = Vec::new();
@@ -148,9 +127,7 @@ impl Client {
     /// How many replies a script gives cannot be known before: failures drop the rest of the line and guards choose
     /// between branches. A command that answers with a secret word is sent on the next line to mark the end.
     pub fn stream(&self, script: &Script) -> Result<Replies, ClientError> {
-        let end = nonce().map_err(|error| ClientError::Closed {
-            reason: error.to_string(),
-        })?;
+        let end = nonce().map_err(|error| ClientError::Closed { reason: error.to_string() })?;
         let mark = Command::new("display-message").flag("-p").arg(&end);
         let line = [script.line()?, mark.line()?].join(&b'\n');
         self.submit(line, Some(end.into_bytes()))
@@ -179,24 +156,16 @@ impl Client {
         // The lock is held over both, so that places are in the order of the lines.
         let mut queue = self.shared.queue();
         if let Some(reason) = &queue.closed {
-            return Err(ClientError::Closed {
-                reason: reason.clone(),
-            });
+            return Err(ClientError::Closed { reason: reason.clone() });
         }
         if queue.pending.len() >= MAX_PENDING {
             return Err(ClientError::Overloaded);
         }
         if self.lines.send(line).is_err() {
-            return Err(ClientError::Closed {
-                reason: "tmux reads no more commands".into(),
-            });
+            return Err(ClientError::Closed { reason: "tmux reads no more commands".into() });
         }
         queue.pending.push_back(Pending { sender, end });
-        Ok(Replies {
-            replies,
-            finished: false,
-            closed: self.closed.clone(),
-        })
+        Ok(Replies { replies, finished: false, closed: self.closed.clone() })
     }
 }
 
@@ -218,16 +187,12 @@ impl Replies {
                 Ok(None)
             }
             None if self.finished => Ok(None),
-            None => Err(ClientError::Closed {
-                reason: self.closed.borrow().clone().unwrap_or_default(),
-            }),
+            None => Err(ClientError::Closed { reason: self.closed.borrow().clone().unwrap_or_default() }),
         }
     }
 
     async fn next_until(&mut self, deadline: Instant) -> Result<Option<Reply>, ClientError> {
-        timeout_at(deadline, self.next())
-            .await
-            .unwrap_or(Err(ClientError::Timeout))
+        timeout_at(deadline, self.next()).await.unwrap_or(Err(ClientError::Timeout))
     }
 }
 
@@ -340,22 +305,19 @@ impl ReadTask {
     }
 }
 
-async fn write_lines(
-    mut lines: mpsc::UnboundedReceiver<Vec<u8>>,
-    mut writer: impl AsyncWrite + Unpin,
-) {
+async fn write_lines(mut lines: mpsc::UnboundedReceiver<Vec<u8>>, mut writer: impl AsyncWrite + Unpin) {
     while let Some(line) = lines.recv().await {
         if writer.write_all(&line).await.is_err() || writer.flush().await.is_err() {
             return;
         }
     }
+    // Both ends may be halves of one stream that stays open for reading; tmux exits at the end of its input.
+    writer.shutdown().await.ok();
 }
 
 fn accept(reply: Reply) -> Result<Reply, ClientError> {
     if !reply.ok {
-        return Err(ClientError::Refused(
-            String::from_utf8_lossy(&reply.text()).into_owned(),
-        ));
+        return Err(ClientError::Refused(String::from_utf8_lossy(&reply.text()).into_owned()));
     }
     if reply.truncated {
         return Err(ClientError::TooLong);

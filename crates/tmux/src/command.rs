@@ -6,13 +6,7 @@
 //! meant as a format must go through [`escape_format`] wherever tmux expands one.
 
 /// Commands that run other commands, each of which answers with a reply of its own.
-const ANSWER_MANY_TIMES: &[&str] = &[
-    "command-prompt",
-    "confirm-before",
-    "if-shell",
-    "run-shell",
-    "source-file",
-];
+const ANSWER_MANY_TIMES: &[&str] = &["command-prompt", "confirm-before", "if-shell", "run-shell", "source-file"];
 
 /// Why a command cannot be written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -40,12 +34,7 @@ pub struct Command {
 impl Command {
     /// Begins a command, by its full name.
     pub fn new(name: &'static str) -> Self {
-        Self {
-            name,
-            line: name.as_bytes().to_vec(),
-            options_ended: false,
-            error: None,
-        }
+        Self { name, line: name.as_bytes().to_vec(), options_ended: false, error: None }
     }
 
     /// Adds an option without a value, such as `-a`.
@@ -105,8 +94,7 @@ impl Command {
 
     fn quoted(mut self, value: &[u8]) -> Self {
         if value.contains(&0) {
-            self.error
-                .get_or_insert(CommandError::Nul { command: self.name });
+            self.error.get_or_insert(CommandError::Nul { command: self.name });
         }
         self.line.push(b' ');
         quote(value, &mut self.line);
@@ -164,13 +152,11 @@ impl From<&Command> for Script {
 
 /// Writes an argument so that tmux reads exactly these bytes. The bytes must not contain NUL.
 ///
-/// Single quotes keep everything but themselves and line ends, and are easy to read in a log; the rest goes in
-/// double quotes, with an octal escape for every byte that could mean something there.
+/// Single quotes keep almost everything and are easy to read in a log; what cannot stand in them goes in double
+/// quotes, with an escape for every byte that means something there. The byte 0xff is such a one: where `char` is
+/// signed tmux takes it for the end of the line.
 pub fn quote(value: &[u8], line: &mut Vec<u8>) {
-    if value
-        .iter()
-        .all(|byte| *byte >= b' ' && *byte != b'\'' && *byte != 0x7f)
-    {
+    if value.iter().all(|byte| !matches!(byte, b'\'' | 0x7f | 0xff | ..b' ')) {
         line.push(b'\'');
         line.extend_from_slice(value);
         line.push(b'\'');
@@ -178,12 +164,11 @@ pub fn quote(value: &[u8], line: &mut Vec<u8>) {
     }
     line.push(b'"');
     for byte in value {
-        let harmless =
-            byte.is_ascii_alphanumeric() || *byte >= 0x80 || b" _-.,:/=+@%#".contains(byte);
-        if harmless {
-            line.push(*byte);
-        } else {
-            line.extend_from_slice(format!("\\{byte:03o}").as_bytes());
+        match byte {
+            b'"' | b'\\' | b'$' => line.extend_from_slice(&[b'\\', *byte]),
+            // A tilde is a home directory even in double quotes.
+            b'~' | 0x7f | 0xff | ..b' ' => line.extend_from_slice(format!("\\{byte:03o}").as_bytes()),
+            _ => line.push(*byte),
         }
     }
     line.push(b'"');
@@ -191,7 +176,20 @@ pub fn quote(value: &[u8], line: &mut Vec<u8>) {
 
 /// Writes text so that a format expands to exactly this text: `#(…)` would run a command otherwise.
 pub fn escape_format(text: &str) -> String {
-    text.replace('#', "##")
+    let mut escaped = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('#') {
+        let (before, hashes) = rest.split_at(at);
+        rest = hashes.trim_start_matches('#');
+        let hashes = &hashes[..hashes.len() - rest.len()];
+        escaped.push_str(before);
+        escaped.push_str(hashes);
+        // Hashes before a bracket are left alone by tmux, however many, since `#[` begins a style.
+        if !rest.starts_with('[') {
+            escaped.push_str(hashes);
+        }
+    }
+    escaped + rest
 }
 
 /// As [`escape_format`], for the places where tmux also expands `strftime` conversions, such as `pipe-pane`.
@@ -205,37 +203,20 @@ mod tests {
 
     #[test]
     fn commands_read_like_tmux_in_a_log() {
-        let list = Command::new("list-panes")
-            .flag("-a")
-            .opt("-F", "#{pane_id} it's");
-        let send = Command::new("send-keys")
-            .flag("-l")
-            .target(crate::PaneId(3))
-            .arg("-x")
-            .arg("a\nb;");
+        let list = Command::new("list-panes").flag("-a").opt("-F", "#{pane_id} it's");
+        let send = Command::new("send-keys").flag("-l").target(crate::PaneId(3)).arg("-x").arg("a\nb;");
         let script = Script::new().then(&list).then(&send);
-        let guard = Command::new("if-shell")
-            .flag("-F")
-            .arg("1")
-            .commands(&script);
-        insta::assert_snapshot!(String::from_utf8_lossy(guard.line().unwrap()), @"");
+        let guard = Command::new("if-shell").flag("-F").arg("1").commands(&script);
+        insta::assert_snapshot!(String::from_utf8_lossy(guard.line().unwrap()), @r##"if-shell -F -- '1' "list-panes -a -F \"#{pane_id} it's\" ; send-keys -l -t '%3' -- '-x' \"a\\012b;\""  "##);
     }
 
     #[test]
     fn a_nul_is_refused_at_every_depth() {
         let nul = Command::new("set-buffer").arg(b"a\0b");
-        let error = CommandError::Nul {
-            command: "set-buffer",
-        };
+        let error = CommandError::Nul { command: "set-buffer" };
         assert_eq!(nul.line(), Err(error.clone()));
         assert_eq!(Script::from(&nul).line(), Err(error.clone()));
-        assert_eq!(
-            Command::new("if-shell")
-                .arg("1")
-                .commands(&Script::from(&nul))
-                .line(),
-            Err(error)
-        );
+        assert_eq!(Command::new("if-shell").arg("1").commands(&Script::from(&nul)).line(), Err(error));
         assert_eq!(Script::new().line(), Err(CommandError::Empty));
     }
 

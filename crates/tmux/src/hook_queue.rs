@@ -52,14 +52,8 @@ pub enum HookKind {
 }
 
 impl HookKind {
-    const ALL: [Self; 6] = [
-        Self::TitleChanged,
-        Self::Bell,
-        Self::Split,
-        Self::PaneExited,
-        Self::PaneDied,
-        Self::LayoutChanged,
-    ];
+    const ALL: [Self; 6] =
+        [Self::TitleChanged, Self::Bell, Self::Split, Self::PaneExited, Self::PaneDied, Self::LayoutChanged];
 
     fn hook(self) -> &'static str {
         match self {
@@ -96,9 +90,7 @@ impl HookKind {
     }
 
     fn from_code(code: &[u8]) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|kind| kind.code().as_bytes() == code)
+        Self::ALL.into_iter().find(|kind| kind.code().as_bytes() == code)
     }
 }
 
@@ -144,25 +136,15 @@ impl HookQueue {
     /// Installs the hooks and gives the reader of their events.
     ///
     /// They vanish with the hidden session, whose first client is used for commands and whose second one for waiting.
-    pub async fn install(
-        session: &HiddenSession,
-        deadline: Duration,
-    ) -> Result<(Self, HookReader), ClientError> {
+    pub async fn install(session: &HiddenSession, deadline: Duration) -> Result<(Self, HookReader), ClientError> {
         let control = session.control().clone();
         let taken = taken_indexes(&control, deadline).await?;
-        let index = free_index(session.slot(), &taken)
-            .ok_or_else(|| ClientError::Refused("no free hook index".into()))?;
+        let index =
+            free_index(session.slot(), &taken).ok_or_else(|| ClientError::Refused("no free hook index".into()))?;
         let names = Names::new(session, index);
         let queue = Self { control, names };
-        queue
-            .control
-            .run_script(&queue.names.install(), deadline)
-            .await?;
-        let reader = HookReader {
-            waiter: session.waiter().clone(),
-            names: queue.names.clone(),
-            replies: None,
-        };
+        queue.control.run_script(&queue.names.install(), deadline).await?;
+        let reader = HookReader { waiter: session.waiter().clone(), names: queue.names.clone(), replies: None };
         Ok((queue, reader))
     }
 
@@ -170,25 +152,17 @@ impl HookQueue {
     pub async fn verify(&self, deadline: Duration) -> Result<Verified, ClientError> {
         let present = present_hooks(&self.control, deadline).await?;
         let wanted = self.names.hooks();
-        let intact = wanted.iter().all(|hook| {
-            present
-                .iter()
-                .any(|(name, body)| name == hook && self.names.owns(body))
-        });
+        let intact = wanted.iter().all(|hook| present.iter().any(|(name, body)| name == hook && self.names.owns(body)));
         if intact {
             return Ok(Verified::Intact);
         }
-        self.control
-            .run_script(&self.names.install_hooks(), deadline)
-            .await?;
+        self.control.run_script(&self.names.install_hooks(), deadline).await?;
         Ok(Verified::Reinstalled)
     }
 
     /// Removes all that was installed.
     pub async fn remove(self, deadline: Duration) -> Result<(), ClientError> {
-        self.control
-            .run_script(&self.names.remove(), deadline)
-            .await?;
+        self.control.run_script(&self.names.remove(), deadline).await?;
         Ok(())
     }
 }
@@ -217,10 +191,7 @@ impl HookReader {
             if !reply.ok {
                 // Somebody removed the variable. It is put back by the next line, and what it held is lost.
                 self.replies = Some(self.waiter.stream(&Script::from(&self.names.empty()))?);
-                return Ok(HookBatch {
-                    events: Vec::new(),
-                    missed: true,
-                });
+                return Ok(HookBatch { events: Vec::new(), missed: true });
             }
             if let Some(batch) = self.names.read(&reply.text()) {
                 return Ok(batch);
@@ -245,18 +216,14 @@ impl Names {
             0 => "AGTMUX_Q".to_owned(),
             number => format!("AGTMUX_Q{number}"),
         };
-        Self {
-            index,
-            variable,
-            channel: slot.session_name(),
-            session: session.id(),
-        }
+        Self { index, variable, channel: slot.session_name(), session: session.id() }
     }
 
-    /// Whether the text of a hook is one of ours.
+    /// Whether the text of a hook is one of ours: it names our variable, and not merely a longer one.
     fn owns(&self, body: &[u8]) -> bool {
-        let variable = format!("{} ", self.variable);
-        memchr::memmem::find(body, variable.as_bytes()).is_some()
+        let variable = self.variable.as_bytes();
+        memchr::memmem::find_iter(body, variable)
+            .any(|at| !body.get(at + variable.len()).is_some_and(u8::is_ascii_alphanumeric))
     }
 
     fn hook(&self, name: &str) -> String {
@@ -265,23 +232,15 @@ impl Names {
 
     fn hooks(&self) -> Vec<Vec<u8>> {
         let events = HookKind::ALL.iter().map(|kind| self.hook(kind.hook()));
-        events
-            .chain([self.hook(CLEANUP_HOOK)])
-            .map(String::into_bytes)
-            .collect()
+        events.chain([self.hook(CLEANUP_HOOK)]).map(String::into_bytes).collect()
     }
 
     fn empty(&self) -> Command {
-        Command::new("set-environment")
-            .flag("-gh")
-            .arg(&self.variable)
-            .arg(EMPTY)
+        Command::new("set-environment").flag("-gh").arg(&self.variable).arg(EMPTY)
     }
 
     fn show(&self) -> Command {
-        Command::new("show-environment")
-            .flag("-gh")
-            .arg(&self.variable)
+        Command::new("show-environment").flag("-gh").arg(&self.variable)
     }
 
     /// The order matters: the hook that removes the others is there before them.
@@ -295,70 +254,47 @@ impl Names {
 
     fn install_into(&self, script: Script) -> Script {
         let ours = format!("#{{==:#{{hook_session}},{}}}", self.session);
-        let cleanup = Command::new("if-shell")
-            .flag("-F")
-            .arg(ours)
-            .commands(&self.remove());
+        let cleanup = Command::new("if-shell").flag("-F").arg(ours).commands(&self.remove());
         let script = script.then(&self.set_hook(CLEANUP_HOOK, &Script::from(&cleanup)));
-        HookKind::ALL.into_iter().fold(script, |script, kind| {
-            script.then(&self.set_hook(kind.hook(), &self.record(kind)))
-        })
+        HookKind::ALL
+            .into_iter()
+            .fold(script, |script, kind| script.then(&self.set_hook(kind.hook(), &self.record(kind))))
     }
 
     fn set_hook(&self, name: &str, script: &Script) -> Command {
-        Command::new("set-hook")
-            .flag("-g")
-            .arg(self.hook(name))
-            .commands(script)
+        Command::new("set-hook").flag("-g").arg(self.hook(name)).commands(script)
     }
 
     fn record(&self, kind: HookKind) -> Script {
         let kept = format!("#{{=-{CAPACITY}:{}}}", self.variable);
         let value = format!("{kept}{} {}|", kind.code(), kind.ids());
-        let append = Command::new("set-environment")
-            .flag("-ghF")
-            .arg(&self.variable)
-            .arg(value);
+        let append = Command::new("set-environment").flag("-ghF").arg(&self.variable).arg(value);
         let wake = Command::new("wait-for").flag("-S").arg(&self.channel);
         Script::new().then(&append).then(&wake)
     }
 
     fn remove(&self) -> Script {
         let unset = |name: &str| Command::new("set-hook").flag("-gu").arg(self.hook(name));
-        let script = HookKind::ALL.iter().fold(Script::new(), |script, kind| {
-            script.then(&unset(kind.hook()))
-        });
-        let unset_variable = Command::new("set-environment")
-            .flag("-gu")
-            .arg(&self.variable);
+        let script = HookKind::ALL.iter().fold(Script::new(), |script, kind| script.then(&unset(kind.hook())));
+        let unset_variable = Command::new("set-environment").flag("-gu").arg(&self.variable);
         script.then(&unset_variable).then(&unset(CLEANUP_HOOK))
     }
 
     fn cycle(&self) -> Script {
         let wait = Command::new("wait-for").arg(&self.channel);
-        Script::new()
-            .then(&self.show())
-            .then(&self.empty())
-            .then(&wait)
-            .then(&self.show())
-            .then(&self.empty())
+        Script::new().then(&self.show()).then(&self.empty()).then(&wait).then(&self.show()).then(&self.empty())
     }
 
     /// Reads the answer to [`Names::show`]; `None` for an empty queue and for answers to other commands.
     fn read(&self, text: &[u8]) -> Option<HookBatch> {
-        let value = text
-            .strip_prefix(self.variable.as_bytes())?
-            .strip_prefix(b"=")?;
+        let value = text.strip_prefix(self.variable.as_bytes())?.strip_prefix(b"=")?;
         if value == EMPTY.as_bytes() {
             return None;
         }
         let mut records = value.split(|byte| *byte == b'|');
         // What precedes the first separator is the mark of a whole queue or the rest of a record that was cut.
         let missed = records.next() != EMPTY.as_bytes().strip_suffix(b"|");
-        Some(HookBatch {
-            events: records.filter_map(parse_record).collect(),
-            missed,
-        })
+        Some(HookBatch { events: records.filter_map(parse_record).collect(), missed })
     }
 }
 
@@ -378,18 +314,13 @@ fn parse_record(record: &[u8]) -> Option<HookEvent> {
 fn free_index(slot: Slot, taken: &BTreeSet<u32>) -> Option<u32> {
     let step = u32::try_from(Slot::all().count()).ok()?;
     let first = FIRST_INDEX + u32::from(slot.number());
-    (0..INDEX_TRIES)
-        .map(|round| first + round * step)
-        .find(|index| !taken.contains(index))
+    (0..INDEX_TRIES).map(|round| first + round * step).find(|index| !taken.contains(index))
 }
 
 /// The array indexes that any of the hooks we need has in use.
 async fn taken_indexes(control: &Client, deadline: Duration) -> Result<BTreeSet<u32>, ClientError> {
-    let ours: BTreeSet<&[u8]> = HookKind::ALL
-        .iter()
-        .map(|kind| kind.hook().as_bytes())
-        .chain([CLEANUP_HOOK.as_bytes()])
-        .collect();
+    let ours: BTreeSet<&[u8]> =
+        HookKind::ALL.iter().map(|kind| kind.hook().as_bytes()).chain([CLEANUP_HOOK.as_bytes()]).collect();
     let present = present_hooks(control, deadline).await?;
     let indexes = present.iter().filter_map(|(hook, _)| {
         let (name, index) = hook.split_at(memchr::memchr(b'[', hook)?);
@@ -400,15 +331,10 @@ async fn taken_indexes(control: &Client, deadline: Duration) -> Result<BTreeSet<
 }
 
 /// The global hooks, as pairs of `name[index]` and body. Hooks of panes and windows are listed apart.
-async fn present_hooks(
-    control: &Client,
-    deadline: Duration,
-) -> Result<Vec<(Vec<u8>, Vec<u8>)>, ClientError> {
+async fn present_hooks(control: &Client, deadline: Duration) -> Result<Vec<(Vec<u8>, Vec<u8>)>, ClientError> {
     let mut hooks = Vec::new();
     for flag in ["-g", "-gw"] {
-        let reply = control
-            .run(&Command::new("show-hooks").flag(flag), deadline)
-            .await?;
+        let reply = control.run(&Command::new("show-hooks").flag(flag), deadline).await?;
         hooks.extend(reply.lines.iter().map(|line| {
             let (name, body) = crate::notification::word(line);
             (name.to_vec(), body.to_vec())

@@ -112,21 +112,30 @@ pub struct ClientRow {
 }
 
 /// Lists the panes of all sessions, hidden ones included.
-pub async fn panes(
-    client: &Client,
-    detail: Detail,
-    deadline: Duration,
-) -> Result<Vec<PaneRow>, ClientError> {
-    let texts: &[&str] = match detail {
-        Detail::Light => &PANE_TEXTS[..PANE_TEXTS.len() - 2],
-        Detail::Full => PANE_TEXTS,
-    };
+pub async fn panes(client: &Client, detail: Detail, deadline: Duration) -> Result<Vec<PaneRow>, ClientError> {
     let command = |format| Command::new("list-panes").flag("-a").opt("-F", format);
-    records(client, command, PANE_NUMBERS, texts, deadline)
+    records(client, command, PANE_NUMBERS, texts(detail), deadline)
         .await?
         .iter()
         .map(|record| pane_row(record).ok_or_else(unreadable))
         .collect()
+}
+
+/// Asks for one pane, in the session that tmux would show it in. `None` if it is gone.
+pub async fn pane(
+    client: &Client,
+    pane: PaneId,
+    detail: Detail,
+    deadline: Duration,
+) -> Result<Option<PaneRow>, ClientError> {
+    let command = |format| Command::new("display-message").flag("-p").target(pane).arg(format);
+    let records = match records(client, command, PANE_NUMBERS, texts(detail), deadline).await {
+        Err(ClientError::Refused(_)) => return Ok(None),
+        records => records?,
+    };
+    // tmux answers for another pane where the one that was asked for is gone.
+    let row = records.first().map(|record| pane_row(record).ok_or_else(unreadable)).transpose()?;
+    Ok(row.filter(|row| row.pane_id == pane))
 }
 
 /// Lists the attached clients, our own included.
@@ -138,32 +147,15 @@ pub async fn clients(client: &Client, deadline: Duration) -> Result<Vec<ClientRo
 }
 
 /// Asks which server this is.
-pub async fn identity(
-    client: &Client,
-    deadline: Duration,
-) -> Result<(ServerIdentity, Version), ClientError> {
+pub async fn identity(client: &Client, deadline: Duration) -> Result<(ServerIdentity, Version), ClientError> {
     let command = |format| Command::new("display-message").flag("-p").arg(format);
-    let records = records(
-        client,
-        command,
-        &["pid", "start_time"],
-        &["socket_path", "version"],
-        deadline,
-    )
-    .await?;
+    let records = records(client, command, &["pid", "start_time"], &["socket_path", "version"], deadline).await?;
     let identify = |record: &Record| {
         let mut numbers = record.numbers();
         let (pid, start_time) = (numbers.number()?, numbers.number()?);
         let mut texts = record.texts.iter();
         let socket = path(texts.next()?);
-        Some((
-            ServerIdentity {
-                socket,
-                pid,
-                start_time,
-            },
-            Version::parse(&lossy(texts.next()?)),
-        ))
+        Some((ServerIdentity { socket, pid, start_time }, Version::parse(&lossy(texts.next()?))))
     };
     records.first().and_then(identify).ok_or_else(unreadable)
 }
@@ -191,14 +183,15 @@ const PANE_NUMBERS: &[&str] = &[
 ];
 
 /// The last two are the expensive ones.
-const PANE_TEXTS: &[&str] = &[
-    "pane_tty",
-    "session_name",
-    "window_name",
-    "pane_title",
-    "pane_current_command",
-    "pane_current_path",
-];
+const PANE_TEXTS: &[&str] =
+    &["pane_tty", "session_name", "window_name", "pane_title", "pane_current_command", "pane_current_path"];
+
+fn texts(detail: Detail) -> &'static [&'static str] {
+    match detail {
+        Detail::Light => &PANE_TEXTS[..PANE_TEXTS.len() - 2],
+        Detail::Full => PANE_TEXTS,
+    }
+}
 
 fn pane_row(record: &Record) -> Option<PaneRow> {
     let mut numbers = record.numbers();
@@ -243,12 +236,7 @@ const CLIENT_NUMBERS: &[&str] = &[
     "client_height",
 ];
 
-const CLIENT_TEXTS: &[&str] = &[
-    "client_name",
-    "client_tty",
-    "client_termname",
-    "client_flags",
-];
+const CLIENT_TEXTS: &[&str] = &["client_name", "client_tty", "client_termname", "client_flags"];
 
 fn client_row(record: &Record) -> Option<ClientRow> {
     let mut numbers = record.numbers();
@@ -312,9 +300,7 @@ async fn records(
     texts: &[&str],
     deadline: Duration,
 ) -> Result<Vec<Record>, ClientError> {
-    let nonce = nonce().map_err(|error| ClientError::Closed {
-        reason: error.to_string(),
-    })?;
+    let nonce = nonce().map_err(|error| ClientError::Closed { reason: error.to_string() })?;
     let format = record_format(&nonce, numbers, texts);
     let reply = client.run(&command(format), deadline).await?;
     split_records(&reply.text(), nonce.as_bytes(), texts.len()).ok_or_else(unreadable)
@@ -323,35 +309,24 @@ async fn records(
 /// `NONCE!NUMBER,NUMBER,…NONCE/TEXTNONCE/TEXT…NONCE.`
 fn record_format(nonce: &str, numbers: &[&str], texts: &[&str]) -> String {
     let numbers: String = numbers.iter().map(|name| format!("#{{{name}}},")).collect();
-    let texts: String = texts
-        .iter()
-        .map(|name| format!("{nonce}/#{{{name}}}"))
-        .collect();
+    let texts: String = texts.iter().map(|name| format!("{nonce}/#{{{name}}}")).collect();
     format!("{nonce}!{numbers}{texts}{nonce}.")
 }
 
 fn split_records(text: &[u8], nonce: &[u8], texts: usize) -> Option<Vec<Record>> {
     let mut records: Vec<Record> = Vec::new();
-    let mut pieces = memchr::memmem::find_iter(text, nonce)
-        .map(|at| at + nonce.len())
-        .peekable();
+    let mut pieces = memchr::memmem::find_iter(text, nonce).map(|at| at + nonce.len()).peekable();
     while let Some(start) = pieces.next() {
         let end = pieces.peek().map_or(text.len(), |next| next - nonce.len());
         let (mark, field) = text[start..end].split_first()?;
         match mark {
-            b'!' => records.push(Record {
-                numbers: field.to_vec(),
-                texts: Vec::with_capacity(texts),
-            }),
+            b'!' => records.push(Record { numbers: field.to_vec(), texts: Vec::with_capacity(texts) }),
             b'/' => records.last_mut()?.texts.push(field.to_vec()),
             b'.' => {}
             _ => return None,
         }
     }
-    records
-        .iter()
-        .all(|record| record.texts.len() == texts)
-        .then_some(records)
+    records.iter().all(|record| record.texts.len() == texts).then_some(records)
 }
 
 fn lossy(text: impl AsRef<[u8]>) -> String {

@@ -7,10 +7,7 @@ use std::io::{self, Read};
 pub(crate) fn nonce() -> io::Result<String> {
     let mut bytes = [0; 16];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-    Ok(bytes
-        .iter()
-        .flat_map(|byte| [hex(byte >> 4), hex(byte & 15)])
-        .collect())
+    Ok(bytes.iter().flat_map(|byte| [hex(byte >> 4), hex(byte & 15)]).collect())
 }
 
 fn hex(nibble: u8) -> char {

@@ -146,24 +146,15 @@ impl Notification {
             b"%sessions-changed" => Self::SessionsChanged,
             b"%session-changed" => {
                 let (session, name) = word(rest);
-                Self::SessionChanged {
-                    session: SessionId::parse(session)?,
-                    name: name.to_vec(),
-                }
+                Self::SessionChanged { session: SessionId::parse(session)?, name: name.to_vec() }
             }
             b"%session-renamed" => {
                 let (session, name) = word(rest);
-                Self::SessionRenamed {
-                    session: SessionId::parse(session)?,
-                    name: name.to_vec(),
-                }
+                Self::SessionRenamed { session: SessionId::parse(session)?, name: name.to_vec() }
             }
             b"%session-window-changed" => {
                 let (session, window) = word(rest);
-                Self::SessionWindowChanged {
-                    session: SessionId::parse(session)?,
-                    window: WindowId::parse(window)?,
-                }
+                Self::SessionWindowChanged { session: SessionId::parse(session)?, window: WindowId::parse(window)? }
             }
             b"%client-session-changed" => {
                 let (client, rest) = word(rest);
@@ -174,49 +165,32 @@ impl Notification {
                     name: name.to_vec(),
                 }
             }
-            b"%client-detached" => Self::ClientDetached {
-                client: rest.to_vec(),
-            },
+            b"%client-detached" => Self::ClientDetached { client: rest.to_vec() },
             b"%window-add" => Self::WindowAdd(WindowId::parse(rest)?),
             b"%window-close" => Self::WindowClose(WindowId::parse(rest)?),
             b"%window-renamed" => {
                 let (window, name) = word(rest);
-                Self::WindowRenamed {
-                    window: WindowId::parse(window)?,
-                    name: name.to_vec(),
-                }
+                Self::WindowRenamed { window: WindowId::parse(window)?, name: name.to_vec() }
             }
             b"%unlinked-window-add" => Self::UnlinkedWindowAdd(WindowId::parse(rest)?),
             b"%unlinked-window-close" => Self::UnlinkedWindowClose(WindowId::parse(rest)?),
             b"%unlinked-window-renamed" => {
                 let (window, name) = word(rest);
                 let has_name = rest.len() > window.len();
-                Self::UnlinkedWindowRenamed {
-                    window: WindowId::parse(window)?,
-                    name: has_name.then(|| name.to_vec()),
-                }
+                Self::UnlinkedWindowRenamed { window: WindowId::parse(window)?, name: has_name.then(|| name.to_vec()) }
             }
             b"%window-pane-changed" => {
                 let (window, pane) = word(rest);
-                Self::WindowPaneChanged {
-                    window: WindowId::parse(window)?,
-                    pane: PaneId::parse(pane)?,
-                }
+                Self::WindowPaneChanged { window: WindowId::parse(window)?, pane: PaneId::parse(pane)? }
             }
             b"%pane-mode-changed" => Self::PaneModeChanged(PaneId::parse(rest)?),
             b"%layout-change" => {
                 let (window, layout) = word(rest);
-                Self::LayoutChange {
-                    window: WindowId::parse(window)?,
-                    layout: layout.to_vec(),
-                }
+                Self::LayoutChange { window: WindowId::parse(window)?, layout: layout.to_vec() }
             }
             b"%output" => {
                 let (pane, data) = word(rest);
-                Self::Output {
-                    pane: PaneId::parse(pane)?,
-                    data: undo_octal(data),
-                }
+                Self::Output { pane: PaneId::parse(pane)?, data: undo_octal(data) }
             }
             b"%extended-output" => {
                 let (pane, rest) = word(rest);
@@ -273,13 +247,7 @@ fn undo_octal(text: &[u8]) -> Vec<u8> {
         data.extend_from_slice(&rest[..at]);
         rest = &rest[at..];
         match rest {
-            [
-                _,
-                a @ b'0'..=b'3',
-                b @ b'0'..=b'7',
-                c @ b'0'..=b'7',
-                tail @ ..,
-            ] => {
+            [_, a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', tail @ ..] => {
                 data.push((a - b'0') * 64 + (b - b'0') * 8 + (c - b'0'));
                 rest = tail;
             }
@@ -299,18 +267,12 @@ mod tests {
 
     #[test]
     fn octal_escapes_are_undone_and_raw_bytes_kept() {
-        assert_eq!(
-            undo_octal(b"a\\033[1m\\134\\015\\012\xff\\9\\"),
-            b"a\x1b[1m\\\r\n\xff\\9\\"
-        );
+        assert_eq!(undo_octal(b"a\\033[1m\\134\\015\\012\xff\\9\\"), b"a\x1b[1m\\\r\n\xff\\9\\");
     }
 
     #[test]
     fn a_known_name_with_strange_arguments_is_kept_as_other() {
         let line = b"%window-add nonsense";
-        assert_eq!(
-            Notification::parse(line),
-            Notification::Other(line.to_vec())
-        );
+        assert_eq!(Notification::parse(line), Notification::Other(line.to_vec()));
     }
 }

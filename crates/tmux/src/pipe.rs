@@ -29,7 +29,7 @@ use tokio::time::timeout;
 
 use crate::client::{Client, ClientError};
 use crate::command::{Command, Script, escape_time_format};
-use crate::id::{PaneId, decimal};
+use crate::id::PaneId;
 use crate::nonce::nonce;
 use crate::platform;
 
@@ -45,8 +45,8 @@ pub enum ArmError {
     /// The pane is piped to somebody else.
     #[error("the pane is piped already")]
     Taken,
-    /// The process of the pane is not the expected one, or has ended.
-    #[error("the pane runs another process")]
+    /// The pane is gone, or its process is not the expected one or has ended.
+    #[error("the pane is gone or runs another process")]
     Changed,
     /// The path of the helper or of the socket cannot be passed on: it is not UTF-8.
     #[error("the helper's command line is not valid UTF-8")]
@@ -54,7 +54,7 @@ pub enum ArmError {
     /// No random token could be made.
     #[error("cannot make a token: {0}")]
     Token(io::Error),
-    /// tmux did not answer, or the pane does not exist.
+    /// tmux did not answer, or refused.
     #[error(transparent)]
     Client(#[from] ClientError),
 }
@@ -83,21 +83,14 @@ impl PipeReceiver {
     /// of the same name is replaced.
     pub fn bind(path: &Path) -> io::Result<Self> {
         if let Some(directory) = path.parent() {
-            std::fs::DirBuilder::new()
-                .recursive(true)
-                .mode(0o700)
-                .create(directory)?;
+            std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
         }
         if path.exists() && !crate::server::is_alive(path) {
             std::fs::remove_file(path)?;
         }
         let listener = UnixListener::bind(path)?;
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
-        Ok(Self {
-            listener,
-            path: path.to_owned(),
-            expected: Mutex::default(),
-        })
+        Ok(Self { listener, path: path.to_owned(), expected: Mutex::default() })
     }
 
     /// Pipes a pane to us, if the pane still runs `pane_pid` and has no pipe. The descriptor then comes through
@@ -117,7 +110,7 @@ impl PipeReceiver {
         let guarded = arm_command(pane, pane_pid, &self.shell_command(helper, &token)?);
         self.expect(&token, pane);
         let result = match client.run(&guarded, deadline).await {
-            Ok(reply) => read_answer(&reply.text()),
+            Ok(reply) => read_answer(&reply.text(), pane),
             Err(error) => Err(error.into()),
         };
         if result.is_err() {
@@ -135,20 +128,14 @@ impl PipeReceiver {
             if connection.peer_cred()?.uid() != rustix::process::getuid().as_raw() {
                 continue;
             }
-            let Ok(Ok((token, descriptor))) =
-                timeout(HELPER_DEADLINE, receive_descriptor(&connection)).await
-            else {
+            let Ok(Ok((token, descriptor))) = timeout(HELPER_DEADLINE, receive_descriptor(&connection)).await else {
                 continue;
             };
             let Some(pane) = self.expected().remove(&token) else {
                 continue;
             };
             if let Ok(stream) = PipeStream::new(descriptor) {
-                return Ok(Piped {
-                    token,
-                    pane,
-                    stream,
-                });
+                return Ok(Piped { token, pane, stream });
             }
         }
     }
@@ -156,18 +143,11 @@ impl PipeReceiver {
     /// The line that tmux gives to `/bin/sh -c`, after expanding it as a format.
     fn shell_command(&self, helper: &[OsString], token: &PipeToken) -> Result<String, ArmError> {
         let mut words = Vec::new();
-        for word in helper
-            .iter()
-            .map(|word| word.as_os_str())
-            .chain([self.path.as_os_str()])
-        {
+        for word in helper.iter().map(|word| word.as_os_str()).chain([self.path.as_os_str()]) {
             words.push(word.to_str().ok_or(ArmError::Unrepresentable)?);
         }
         words.push(token.as_str());
-        let quoted: Vec<_> = words
-            .iter()
-            .map(|word| format!("'{}'", word.replace('\'', r"'\''")))
-            .collect();
+        let quoted: Vec<_> = words.iter().map(|word| format!("'{}'", word.replace('\'', r"'\''"))).collect();
         Ok(escape_time_format(&format!("exec {}", quoted.join(" "))))
     }
 
@@ -213,6 +193,16 @@ impl PipeStream {
         stream.set_nonblocking(true)?;
         UnixStream::from_std(stream).map(Self)
     }
+
+    /// Waits until there is something to read, or the end. Needs no buffer meanwhile, as many quiet panes do not.
+    pub async fn readable(&self) -> io::Result<()> {
+        self.0.readable().await
+    }
+
+    /// Reads what is there. An error of kind `WouldBlock` means that nothing is.
+    pub fn try_read(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.try_read(buffer)
+    }
 }
 
 impl AsyncRead for PipeStream {
@@ -244,47 +234,36 @@ pub mod helper {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
         let mut control = SendAncillaryBuffer::new(&mut space);
         control.push(SendAncillaryMessage::ScmRights(&descriptors));
-        rustix::net::sendmsg(
-            &connection,
-            &[IoSlice::new(token.as_bytes())],
-            &mut control,
-            SendFlags::empty(),
-        )?;
+        rustix::net::sendmsg(&connection, &[IoSlice::new(token.as_bytes())], &mut control, SendFlags::empty())?;
         Ok(())
     }
 }
 
 /// Takes the pipe or says why not, in one step inside tmux.
 fn arm_command(pane: PaneId, pane_pid: u32, shell_command: &str) -> Command {
-    let free_and_same = format!(
-        "#{{&&:#{{==:#{{pane_pipe}},0}},#{{&&:#{{==:#{{pane_dead}},0}},#{{==:#{{pane_pid}},{pane_pid}}}}}}}"
-    );
-    let say = |text: &str| {
-        Command::new("display-message")
-            .flag("-p")
-            .target(pane)
-            .arg(text)
-    };
-    let take = Command::new("pipe-pane")
-        .flag("-IO")
-        .target(pane)
-        .arg(shell_command);
+    // A target that does not exist is no error here: the condition is then asked of another pane.
+    let wanted = [
+        ("pane_id", pane.to_string()),
+        ("pane_pid", pane_pid.to_string()),
+        ("pane_dead", "0".to_owned()),
+        ("pane_pipe", "0".to_owned()),
+    ];
+    let free_and_same =
+        wanted.iter().fold("1".to_owned(), |all, (name, value)| format!("#{{&&:{all},#{{==:#{{{name}}},{value}}}}}"));
+    let say = |text: &str| Command::new("display-message").flag("-p").target(pane).arg(text);
+    let take = Command::new("pipe-pane").flag("-IO").target(pane).arg(shell_command);
     let taken = Script::new().then(&take).then(&say("armed"));
-    let refused = Script::from(&say("refused #{pane_pipe}"));
-    Command::new("if-shell")
-        .flag("-F")
-        .target(pane)
-        .arg(free_and_same)
-        .commands(&taken)
-        .commands(&refused)
+    let refused = Script::from(&say("refused #{pane_id} #{pane_pipe}"));
+    Command::new("if-shell").flag("-F").target(pane).arg(free_and_same).commands(&taken).commands(&refused)
 }
 
-fn read_answer(answer: &[u8]) -> Result<(), ArmError> {
-    match answer.strip_prefix(b"refused ") {
-        None if answer == b"armed" => Ok(()),
-        Some(pipe) if decimal(pipe) == Some(0) => Err(ArmError::Changed),
-        Some(_) => Err(ArmError::Taken),
-        None => Err(ClientError::Refused(String::from_utf8_lossy(answer).into_owned()).into()),
+fn read_answer(answer: &[u8], pane: PaneId) -> Result<(), ArmError> {
+    let piped = format!("refused {pane} 1");
+    match answer {
+        b"armed" => Ok(()),
+        answer if answer == piped.as_bytes() => Err(ArmError::Taken),
+        answer if answer.starts_with(b"refused ") => Err(ArmError::Changed),
+        answer => Err(ClientError::Refused(String::from_utf8_lossy(answer).into_owned()).into()),
     }
 }
 
@@ -295,23 +274,14 @@ async fn receive_descriptor(connection: &UnixStream) -> io::Result<(PipeToken, O
             let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
             let mut control = RecvAncillaryBuffer::new(&mut space);
             let mut parts = [IoSliceMut::new(&mut text)];
-            let received = rustix::net::recvmsg(
-                connection,
-                &mut parts,
-                &mut control,
-                platform::RECEIVE_DESCRIPTOR,
-            )?;
+            let received = rustix::net::recvmsg(connection, &mut parts, &mut control, platform::RECEIVE_DESCRIPTOR)?;
             let descriptors = control.drain().filter_map(|message| match message {
                 RecvAncillaryMessage::ScmRights(descriptors) => Some(descriptors),
                 _ => None,
             });
-            let descriptor = descriptors
-                .flatten()
-                .next()
-                .ok_or(io::ErrorKind::InvalidData)?;
+            let descriptor = descriptors.flatten().next().ok_or(io::ErrorKind::InvalidData)?;
             platform::close_on_exec(&descriptor)?;
-            let token = std::str::from_utf8(&text[..received.bytes])
-                .map_err(|_| io::ErrorKind::InvalidData)?;
+            let token = std::str::from_utf8(&text[..received.bytes]).map_err(|_| io::ErrorKind::InvalidData)?;
             Ok((PipeToken(token.to_owned()), descriptor))
         })
         .await

@@ -14,12 +14,7 @@ pub(crate) const RECEIVE_DESCRIPTOR: RecvFlags = RecvFlags::empty();
 
 /// Makes a non-blocking unix stream socket that children do not inherit.
 pub(crate) fn nonblocking_unix_socket() -> io::Result<OwnedFd> {
-    let socket = rustix::net::socket_with(
-        AddressFamily::UNIX,
-        SocketType::STREAM,
-        SocketFlags::empty(),
-        None,
-    )?;
+    let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::empty(), None)?;
     close_on_exec(&socket)?;
     rustix::io::ioctl_fionbio(&socket, true)?;
     Ok(socket)
@@ -28,8 +23,5 @@ pub(crate) fn nonblocking_unix_socket() -> io::Result<OwnedFd> {
 /// Keeps a descriptor from children, for systems that cannot ask for it at its birth.
 pub(crate) fn close_on_exec(descriptor: impl AsFd) -> io::Result<()> {
     let flags = rustix::io::fcntl_getfd(&descriptor)?;
-    Ok(rustix::io::fcntl_setfd(
-        &descriptor,
-        flags | FdFlags::CLOEXEC,
-    )?)
+    Ok(rustix::io::fcntl_setfd(&descriptor, flags | FdFlags::CLOEXEC)?)
 }

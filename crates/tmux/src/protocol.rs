@@ -70,10 +70,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            line: 1 << 20,
-            block: 64 << 20,
-        }
+        Self { line: 1 << 20, block: 64 << 20 }
     }
 }
 
@@ -103,10 +100,7 @@ impl Decoder {
 
     /// Makes a decoder with other limits.
     pub fn with_limits(limits: Limits) -> Self {
-        Self {
-            limits,
-            ..Self::default()
-        }
+        Self { limits, ..Self::default() }
     }
 
     /// Takes the next bytes of the stream.
@@ -137,8 +131,7 @@ impl Decoder {
         if bytes.len() > room {
             self.overlong = true;
         }
-        self.partial
-            .extend_from_slice(&bytes[..bytes.len().min(room)]);
+        self.partial.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 
     fn line(&mut self, line: &[u8], overlong: bool) {
@@ -175,37 +168,20 @@ impl Decoder {
             if guard.kind != GuardKind::Begin {
                 return self.malformed(line);
             }
-            let Guard {
-                time,
-                number,
-                flags,
-                ..
-            } = guard;
-            let reply = Reply {
-                time,
-                number,
-                flags,
-                ok: false,
-                truncated: false,
-                lines: Vec::new(),
-            };
+            let Guard { time, number, flags, .. } = guard;
+            let reply = Reply { time, number, flags, ok: false, truncated: false, lines: Vec::new() };
             self.block = Some(Block { reply, size: 0 });
         } else if line == b"%exit" || line.starts_with(b"%exit ") {
-            self.items.push_back(Item::Exit {
-                reason: word(line).1.to_vec(),
-            });
+            self.items.push_back(Item::Exit { reason: word(line).1.to_vec() });
         } else if line.first() == Some(&b'%') {
-            self.items
-                .push_back(Item::Notification(Notification::parse(line)));
+            self.items.push_back(Item::Notification(Notification::parse(line)));
         } else {
             self.malformed(line);
         }
     }
 
     fn malformed(&mut self, line: &[u8]) {
-        self.items.push_back(Item::Malformed(
-            line[..line.len().min(MALFORMED_KEPT)].to_vec(),
-        ));
+        self.items.push_back(Item::Malformed(line[..line.len().min(MALFORMED_KEPT)].to_vec()));
     }
 }
 
@@ -235,12 +211,7 @@ impl Guard {
         };
         let (time, rest) = word(rest);
         let (number, flags) = word(rest);
-        Some(Self {
-            kind,
-            time: decimal(time)?,
-            number: decimal(number)?,
-            flags: decimal(flags)?,
-        })
+        Some(Self { kind, time: decimal(time)?, number: decimal(number)?, flags: decimal(flags)? })
     }
 
     fn closes(&self, reply: &Reply) -> bool {
@@ -259,38 +230,19 @@ mod tests {
 
     fn reply(number: u64, lines: &[&[u8]]) -> Reply {
         let lines = lines.iter().map(|line| line.to_vec()).collect();
-        Reply {
-            time: 7,
-            number,
-            flags: 1,
-            ok: true,
-            truncated: false,
-            lines,
-        }
+        Reply { time: 7, number, flags: 1, ok: true, truncated: false, lines }
     }
 
     #[test]
     fn output_that_looks_like_an_end_does_not_close_the_block() {
         let stream = b"%begin 7 1 1\n%end 1 2 3\n%end 7 2 1\n%error 6 1 1\n%output %1 x\n%begin 7 1 1\n%end 7 1 1\n";
-        let lines: &[&[u8]] = &[
-            b"%end 1 2 3",
-            b"%end 7 2 1",
-            b"%error 6 1 1",
-            b"%output %1 x",
-            b"%begin 7 1 1",
-        ];
-        assert_eq!(
-            decode(&mut Decoder::new(), stream),
-            [Item::Reply(reply(1, lines))]
-        );
+        let lines: &[&[u8]] = &[b"%end 1 2 3", b"%end 7 2 1", b"%error 6 1 1", b"%output %1 x", b"%begin 7 1 1"];
+        assert_eq!(decode(&mut Decoder::new(), stream), [Item::Reply(reply(1, lines))]);
     }
 
     #[test]
     fn an_end_without_a_beginning_is_malformed_and_decoding_goes_on() {
-        let items = decode(
-            &mut Decoder::new(),
-            b"%end 7 1 1\nmotd\n%sessions-changed\n",
-        );
+        let items = decode(&mut Decoder::new(), b"%end 7 1 1\nmotd\n%sessions-changed\n");
         assert_eq!(
             items,
             [
@@ -303,52 +255,20 @@ mod tests {
 
     #[test]
     fn output_over_a_limit_is_dropped_and_the_block_still_closes() {
-        let mut decoder = Decoder::with_limits(Limits {
-            line: 16,
-            block: 32,
-        });
-        let truncated = |number| {
-            Item::Reply(Reply {
-                truncated: true,
-                ..reply(number, &[])
-            })
-        };
-        let line = [
-            b"%begin 7 1 1\n".as_slice(),
-            &[b'x'; 17],
-            b"\nshort\n%end 7 1 1\n",
-        ]
-        .concat();
+        let mut decoder = Decoder::with_limits(Limits { line: 16, block: 32 });
+        let truncated = |number| Item::Reply(Reply { truncated: true, ..reply(number, &[]) });
+        let line = [b"%begin 7 1 1\n".as_slice(), &[b'x'; 17], b"\nshort\n%end 7 1 1\n"].concat();
         assert_eq!(decode(&mut decoder, &line), [truncated(1)]);
-        let block = [
-            b"%begin 7 2 1\n".as_slice(),
-            &b"0123456789\n".repeat(4),
-            b"%end 7 2 1\n",
-        ]
-        .concat();
+        let block = [b"%begin 7 2 1\n".as_slice(), &b"0123456789\n".repeat(4), b"%end 7 2 1\n"].concat();
         assert_eq!(decode(&mut decoder, &block), [truncated(2)]);
-        assert_eq!(
-            decode(&mut decoder, b"%begin 7 3 1\na\n%end 7 3 1\n"),
-            [Item::Reply(reply(3, &[b"a"]))]
-        );
+        assert_eq!(decode(&mut decoder, b"%begin 7 3 1\na\n%end 7 3 1\n"), [Item::Reply(reply(3, &[b"a"]))]);
         let stray = [b"%output %1 ".as_slice(), &[b'y'; 100], b"\n"].concat();
-        assert_eq!(
-            decode(&mut decoder, &stray),
-            [Item::Malformed(b"%output %1 yyyyy".to_vec())]
-        );
+        assert_eq!(decode(&mut decoder, &stray), [Item::Malformed(b"%output %1 yyyyy".to_vec())]);
     }
 
     #[test]
     fn exit_carries_its_reason() {
         let items = decode(&mut Decoder::new(), b"%exit server exited\n%exit\n");
-        assert_eq!(
-            items,
-            [
-                Item::Exit {
-                    reason: b"server exited".to_vec()
-                },
-                Item::Exit { reason: Vec::new() }
-            ]
-        );
+        assert_eq!(items, [Item::Exit { reason: b"server exited".to_vec() }, Item::Exit { reason: Vec::new() }]);
     }
 }

@@ -46,10 +46,7 @@ impl SocketChoice {
 
 /// The directory in which tmux keeps the sockets of this user: `$TMUX_TMPDIR` or `/tmp`, then `tmux-UID`.
 pub fn socket_directory() -> PathBuf {
-    socket_directory_in(
-        std::env::var_os("TMUX_TMPDIR").as_deref(),
-        rustix::process::getuid().as_raw(),
-    )
+    socket_directory_in(std::env::var_os("TMUX_TMPDIR").as_deref(), rustix::process::getuid().as_raw())
 }
 
 fn socket_directory_in(tmux_tmpdir: Option<&OsStr>, uid: u32) -> PathBuf {
@@ -57,9 +54,7 @@ fn socket_directory_in(tmux_tmpdir: Option<&OsStr>, uid: u32) -> PathBuf {
     let chosen = tmux_tmpdir
         .filter(|directory| !directory.is_empty())
         .and_then(|directory| Path::new(directory).canonicalize().ok());
-    let base = chosen
-        .or_else(|| Path::new("/tmp").canonicalize().ok())
-        .unwrap_or_else(|| "/tmp".into());
+    let base = chosen.or_else(|| Path::new("/tmp").canonicalize().ok()).unwrap_or_else(|| "/tmp".into());
     base.join(format!("tmux-{uid}"))
 }
 
@@ -131,15 +126,12 @@ impl Version {
     pub fn parse(text: &str) -> Self {
         let text = text.trim();
         let text = text.strip_prefix("tmux ").unwrap_or(text);
-        // OpenBSD ships tmux with its own numbering, the way it was developed there: always current.
+        // tmux is developed in OpenBSD, which gives it the number of its own release.
         let number = match text.strip_prefix("next-").unwrap_or(text) {
             openbsd if openbsd.starts_with("openbsd") => None,
             number => parse_number(number),
         };
-        Self {
-            text: text.to_owned(),
-            number,
-        }
+        Self { text: text.to_owned(), number }
     }
 
     /// Major and minor number, if the version has them.
@@ -147,9 +139,12 @@ impl Version {
         self.number
     }
 
-    /// Whether this crate works with it. A version without a number is a development version, hence newer.
+    /// Whether this crate works with it. OpenBSD's own numbering and the development branch count as current.
     pub fn supported(&self) -> bool {
-        self.number.is_none_or(|number| number >= Self::MINIMUM)
+        match self.number {
+            Some(number) => number >= Self::MINIMUM,
+            None => self.text.starts_with("openbsd-") || self.text == "master",
+        }
     }
 }
 
@@ -187,28 +182,30 @@ mod tests {
         .iter()
         .map(|text| {
             let version = Version::parse(text);
-            format!(
-                "{text:?} {:?} supported={}",
-                version.number(),
-                version.supported()
-            )
+            format!("{text:?} {:?} supported={}", version.number(), version.supported())
         })
         .collect();
-        insta::assert_snapshot!(shown.join("\n"), @"");
+        insta::assert_snapshot!(shown.join("\n"), @r#"
+        "tmux 3.3a\n" Some((3, 3)) supported=true
+        "3.2" Some((3, 2)) supported=true
+        "tmux 3.1c" Some((3, 1)) supported=false
+        "tmux 2.9a" Some((2, 9)) supported=false
+        "tmux next-3.6" Some((3, 6)) supported=true
+        "tmux next-3.1" Some((3, 1)) supported=false
+        "tmux 3.10" Some((3, 10)) supported=true
+        "tmux 3.5-rc2" Some((3, 5)) supported=true
+        "tmux openbsd-7.5" None supported=true
+        "tmux master" None supported=true
+        "" None supported=false
+        "#);
     }
 
     #[test]
     fn sockets_are_where_tmux_puts_them() {
         let temporary = Path::new("/tmp").canonicalize().unwrap();
         assert_eq!(socket_directory_in(None, 7), temporary.join("tmux-7"));
-        assert_eq!(
-            socket_directory_in(Some(OsStr::new("")), 7),
-            temporary.join("tmux-7")
-        );
-        assert_eq!(
-            socket_directory_in(Some(OsStr::new("/nonexistent")), 7),
-            temporary.join("tmux-7")
-        );
+        assert_eq!(socket_directory_in(Some(OsStr::new("")), 7), temporary.join("tmux-7"));
+        assert_eq!(socket_directory_in(Some(OsStr::new("/nonexistent")), 7), temporary.join("tmux-7"));
         let home = tempfile::tempdir().unwrap();
         assert_eq!(
             socket_directory_in(Some(home.path().as_os_str()), 7),

@@ -2,8 +2,13 @@
 //!
 //! A control client attached to a user's session counts as a focused terminal there: applications get focus reports,
 //! bells are not flagged, the session counts as attached. Ours are attached to a session of their own with one silent
-//! window. It lives exactly as long as a client is attached: the process that holds a [`HiddenSession`] owns the
-//! standard input of both tmux clients, so its death, of whatever kind, ends them, and tmux removes the session.
+//! window. The process that holds a [`HiddenSession`] owns the standard input of both tmux clients, so its death, of
+//! whatever kind, ends them, and a hook inside tmux then removes the session and itself.
+//!
+//! The option `destroy-unattached` would be the obvious way to tie the session to its clients, and is deadly: tmux 3.3a
+//! removes the session when the last client *begins* to exit, and crashes when a client that still points to it is gone
+//! for good. Two clients that lose their input at the same moment are enough. It is therefore off for our session, even
+//! when it is on globally.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -14,7 +19,7 @@ use tokio::process::{Child, Command as Process};
 use tokio::sync::mpsc;
 
 use crate::client::{Client, ClientError};
-use crate::command::Command;
+use crate::command::{Command, Script};
 use crate::id::SessionId;
 use crate::notification::Notification;
 use crate::server;
@@ -27,6 +32,12 @@ const SLOTS: u8 = 10;
 
 /// What the one window of the session runs. It is given as an argument vector, so that no shell of the user's starts.
 const QUIET_PROCESS: [&str; 2] = ["sleep", "2147483647"];
+
+/// What a tmux client needs of our environment.
+const KEPT_ENVIRONMENT: [&str; 3] = ["HOME", "PATH", "TERM"];
+
+/// How long to wait before asking again whether a client is attached.
+const ATTACH_POLL: Duration = Duration::from_millis(1);
 
 /// Which of the possible observers of a server this one is; names everything of ours inside tmux.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,7 +61,15 @@ impl Slot {
             number => format!("{NAME}-{number}"),
         }
     }
+
+    /// The hook that removes the session when its clients are gone.
+    fn detach_hook(self) -> String {
+        format!("client-detached[{}]", DETACH_HOOK_INDEX + u32::from(self.0))
+    }
 }
+
+/// The first array index of the hook that removes a hidden session, far from those that people write by hand.
+const DETACH_HOOK_INDEX: u32 = 9090;
 
 /// Whether a session of this name is a hidden one, not to be shown to users.
 pub fn hidden(session_name: &[u8]) -> bool {
@@ -110,22 +129,13 @@ impl HiddenSession {
         }
         for slot in Slot::all() {
             let name = slot.session_name();
-            let (control, notifications) =
-                ClientProcess::spawn(tmux, socket, &create_arguments(&name))?;
+            let (control, notifications) = ClientProcess::spawn(tmux, socket, &create_arguments(slot))?;
             match own_session(&control.client, deadline).await {
                 Ok((id, own_name)) if own_name == name.as_bytes() => {
                     let attach = attach_arguments(id);
                     let (waiter, _) = ClientProcess::spawn(tmux, socket, &attach)?;
                     own_session(&waiter.client, deadline).await?;
-                    return Ok((
-                        Self {
-                            slot,
-                            id,
-                            control,
-                            waiter,
-                        },
-                        notifications,
-                    ));
+                    return Ok((Self { slot, id, control, waiter }, notifications));
                 }
                 // The name was taken: tmux refused to create the session and the client has gone.
                 Ok(_) | Err(ClientError::Closed { .. }) if server::is_alive(socket) => {}
@@ -165,14 +175,13 @@ impl HiddenSession {
 
     /// Ends the session and both clients, and waits until they are gone.
     pub async fn close(mut self, deadline: Duration) {
+        let unhook = Command::new("set-hook").flag("-gu").arg(self.slot.detach_hook());
         let kill = Command::new("kill-session").target(self.id);
+        let script = Script::new().then(&unhook).then(&kill);
         // The reply races with the end of the client; the session is gone in either case.
-        self.control.client.run(&kill, deadline).await.ok();
+        self.control.client.run_script(&script, deadline).await.ok();
         for process in [&mut self.control, &mut self.waiter] {
-            if tokio::time::timeout(deadline, process.child.wait())
-                .await
-                .is_err()
-            {
+            if tokio::time::timeout(deadline, process.child.wait()).await.is_err() {
                 process.child.kill().await.ok();
             }
         }
@@ -192,18 +201,17 @@ impl ClientProcess {
         socket: &Path,
         arguments: &[OsString],
     ) -> Result<(Self, mpsc::Receiver<Notification>), SessionError> {
-        let spawn_error = |source| SessionError::Spawn {
-            tmux: tmux.to_owned(),
-            source,
-        };
+        let spawn_error = |source| SessionError::Spawn { tmux: tmux.to_owned(), source };
         let mut child = Process::new(tmux)
             // -N: never start a server. -u: without it tmux writes `_` for every character beyond ASCII when our
             // own locale is not UTF-8, as that of a daemon often is.
             .args(["-N", "-u", "-C", "-S"])
             .arg(socket)
             .args(arguments)
-            .env_remove("TMUX")
-            .env_remove("TMUX_PANE")
+            // A client sends its environment while it connects, and tmux 3.3a crashes if it has to notify a control
+            // client that has not finished: the less there is to send, the shorter that moment.
+            .env_clear()
+            .envs(KEPT_ENVIRONMENT.into_iter().filter_map(|name| Some((name, std::env::var_os(name)?))))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -220,32 +228,29 @@ impl ClientProcess {
     }
 }
 
-/// Creates the session attached, in one command list with the options that tie its life to its clients: there is no
-/// moment in which a user's global `destroy-unattached` could remove it or our death could leave it behind.
-fn create_arguments(name: &str) -> Vec<OsString> {
-    let is_leftover =
-        format!("#{{&&:#{{==:#{{session_name}},{name}}},#{{==:#{{session_attached}},0}}}}");
-    let (target, kill) = (format!("={name}:"), format!("kill-session -t ={name}"));
+/// Creates the session attached, in one command list with what ties its life to its clients: there is no moment in which
+/// a user's global options could remove it or our death could leave it behind.
+fn create_arguments(slot: Slot) -> Vec<OsString> {
+    let name = slot.session_name();
+    let target = format!("={name}:");
+    let kill = format!("kill-session -t ={name}");
+    let hook = slot.detach_hook();
+    let is = |attached: &str| format!("#{{&&:#{{==:#{{session_name}},{name}}},{attached}}}");
+    let is_leftover = is("#{==:#{session_attached},0}");
+    let is_held = is("#{!=:#{session_attached},0}");
+    let remove = format!("set-hook -gu '{hook}' ; {kill}");
+    let when_detached = format!("if-shell -F -t '{target}' '{is_held}' '' \"{remove}\"");
+
     // A session of this name that nobody is attached to is not held by a live observer.
     let mut arguments = vec!["if-shell", "-F", "-t", &target, &is_leftover, &kill, ";"];
-    arguments.extend([
-        "new-session",
-        "-E",
-        "-f",
-        "no-output",
-        "-s",
-        name,
-        "-n",
-        name,
-        "-x",
-        "80",
-        "-y",
-        "24",
-    ]);
+    arguments.extend(["new-session", "-E", "-f", "no-output", "-s", &name, "-n", &name, "-x", "80", "-y", "24"]);
     arguments.extend(QUIET_PROCESS);
-    arguments.extend([";", "set-option", "destroy-unattached", "on"]);
+    // The target is named although it is the current one: should tmux ever see another session as current, it would
+    // be the user's that is changed.
+    arguments.extend([";", "set-option", "-t", &target, "destroy-unattached", "off"]);
     // With this off, tmux would move our clients to a session of the user's when ours is killed.
-    arguments.extend([";", "set-option", "detach-on-destroy", "on"]);
+    arguments.extend([";", "set-option", "-t", &target, "detach-on-destroy", "on"]);
+    arguments.extend([";", "set-hook", "-g", &hook, &when_detached]);
     arguments.into_iter().map(OsString::from).collect()
 }
 
@@ -257,20 +262,23 @@ fn attach_arguments(id: SessionId) -> Vec<OsString> {
         .collect()
 }
 
-async fn own_session(
-    client: &Client,
-    deadline: Duration,
-) -> Result<(SessionId, Vec<u8>), ClientError> {
-    let ask = Command::new("display-message")
-        .flag("-p")
-        .arg("#{session_id} #{session_name}");
-    let reply = client.run(&ask, deadline).await?;
-    let text = reply.text();
-    let (id, name) = crate::notification::word(&text);
-    let id = SessionId::parse(id).ok_or_else(|| ClientError::Closed {
-        reason: "client has no session".into(),
-    })?;
-    Ok((id, name.to_vec()))
+/// Waits until the client is attached and returns its session.
+///
+/// tmux reads our first line as soon as the client connects, which may be before it runs the command that attaches
+/// the client. Until then the client has no session, and formats about a session tell of some other one.
+async fn own_session(client: &Client, deadline: Duration) -> Result<(SessionId, Vec<u8>), ClientError> {
+    let ask = Command::new("display-message").flag("-p").arg("#{session_id} #{client_session}");
+    let attached = async {
+        loop {
+            let text = client.run(&ask, deadline).await?.text();
+            let (id, name) = crate::notification::word(&text);
+            match SessionId::parse(id) {
+                Some(id) if !name.is_empty() => return Ok((id, name.to_vec())),
+                _ => tokio::time::sleep(ATTACH_POLL).await,
+            }
+        }
+    };
+    tokio::time::timeout(deadline, attached).await.unwrap_or(Err(ClientError::Timeout))
 }
 
 #[cfg(test)]
@@ -282,15 +290,7 @@ mod tests {
         for name in ["_agtmux", "_agtmux-1", "_agtmux-9"] {
             assert!(hidden(name.as_bytes()), "{name}");
         }
-        for name in [
-            "agtmux",
-            "_agtmux-",
-            "_agtmux-0",
-            "_agtmux-10",
-            "_agtmux2",
-            "_agtmux-x",
-            "",
-        ] {
+        for name in ["agtmux", "_agtmux-", "_agtmux-0", "_agtmux-10", "_agtmux2", "_agtmux-x", ""] {
             assert!(!hidden(name.as_bytes()), "{name}");
         }
         assert!(only_hidden([b"_agtmux".as_slice(), b"_agtmux-3"]));
