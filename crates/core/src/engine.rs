@@ -14,6 +14,7 @@ use crate::event::{Event, FORMAT, Fact};
 use crate::id::{PaneKey, RuntimeId};
 use crate::intent::Intent;
 use crate::policy::Policy;
+use crate::runtime::Surroundings;
 use crate::time::Timestamp;
 use crate::topology::Topology;
 
@@ -128,7 +129,9 @@ impl Engine {
     pub fn restore(state: EngineState) -> Self {
         let mut deadlines = Deadlines::default();
         for runtime in state.topology.runtimes.values() {
-            deadlines.set(&runtime.id, runtime.next_change(&state.policy, state.now));
+            let health = state.topology.health(&runtime.target);
+            let around = Surroundings { policy: &state.policy, health, now: state.now };
+            deadlines.set(&runtime.id, runtime.next_change(around));
         }
         let processes = Processes::of(&state.topology);
         let pending_deadline = state.pending.next_deadline();

@@ -214,7 +214,7 @@ fn would_change(runtime: &Runtime, judgement: &Judgement<'_>, around: Surroundin
     if runtime.process_state.0 == ProcessState::Stopped {
         changes.push("the process goes on".to_owned());
     }
-    let mut moments: Vec<_> = resolve::moments(runtime, around.policy).filter(|at| *at > around.now).collect();
+    let mut moments: Vec<_> = resolve::moments(&judgement.facts, around.policy).filter(|at| *at > around.now).collect();
     moments.sort();
     changes.extend(moments.into_iter().find_map(|at| {
         let then = resolve::judge(runtime, Surroundings { now: at, ..around }).verdict;

@@ -71,12 +71,16 @@ pub(crate) fn judge<'a>(runtime: &'a Runtime, around: Surroundings<'_>) -> Judge
     Judgement { verdict, facts, deciding }
 }
 
-/// Every moment at which time alone may change the verdict.
-pub(crate) fn moments(runtime: &Runtime, policy: &Policy) -> impl Iterator<Item = Timestamp> {
-    let completed_for = policy.completed_for;
-    weigh(runtime, Timestamp(i64::MIN)).into_iter().filter(|w| !w.is_retired()).flat_map(move |w| {
-        let aged = matches!(w.held.value, Value::TurnEnded(Outcome::Done)).then(|| w.since + completed_for);
-        [Some(w.held.expires_at), aged].into_iter().flatten()
+/// When time alone may next change a verdict that rests on these facts.
+pub(crate) fn next_change(facts: &[Weighed<'_>], policy: &Policy, now: Timestamp) -> Option<Timestamp> {
+    moments(facts, policy).filter(|moment| *moment > now).min()
+}
+
+/// Every moment at which time alone may change it, past ones included.
+pub(crate) fn moments(facts: &[Weighed<'_>], policy: &Policy) -> impl Iterator<Item = Timestamp> {
+    facts.iter().filter(|w| !w.is_retired()).flat_map(|w| {
+        let done = matches!(w.held.value, Value::TurnEnded(Outcome::Done));
+        [Some(w.held.expires_at), done.then(|| w.since + policy.completed_for)].into_iter().flatten()
     })
 }
 

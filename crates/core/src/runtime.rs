@@ -79,6 +79,14 @@ pub(crate) struct Found<'a> {
     pub(crate) why: &'a str,
 }
 
+/// What came of computing anew what is shown.
+pub(crate) struct Refreshed {
+    /// Something that is shown is another.
+    pub(crate) changed: bool,
+    /// When time alone may next change it.
+    pub(crate) next_change: Option<Timestamp>,
+}
+
 impl Runtime {
     /// A runtime that nothing is known about but that it is there.
     pub(crate) fn new(id: &RuntimeId, found: Found<'_>, at: Timestamp) -> Self {
@@ -122,11 +130,12 @@ impl Runtime {
         admission
     }
 
-    /// Computes anew what is shown. Says whether anything that is shown changed.
-    pub(crate) fn refresh(&mut self, around: Surroundings<'_>) -> bool {
+    /// Computes anew what is shown, and when that may next change by the mere passing of time.
+    pub(crate) fn refresh(&mut self, around: Surroundings<'_>) -> Refreshed {
         let mut attention = std::mem::take(&mut self.attention);
         let judgement = resolve::judge(self, around);
         let called = attention.update(&judgement);
+        let next_change = resolve::next_change(&judgement.facts, around.policy, around.now);
         let verdict = judgement.verdict;
         self.attention = attention;
         let changed = verdict != self.verdict;
@@ -135,15 +144,13 @@ impl Runtime {
             self.state_version += 1;
             self.updated_at = around.now;
         }
-        changed || called
+        Refreshed { changed: changed || called, next_change }
     }
 
     /// When what is shown may change by the mere passing of time.
-    pub(crate) fn next_change(&self, policy: &Policy, now: Timestamp) -> Option<Timestamp> {
-        if self.ended.is_some() {
-            return None;
-        }
-        resolve::moments(self, policy).filter(|moment| *moment > now).min()
+    pub(crate) fn next_change(&self, around: Surroundings<'_>) -> Option<Timestamp> {
+        let living = self.is_live().then(|| resolve::judge(self, around))?;
+        resolve::next_change(&living.facts, around.policy, around.now)
     }
 
     /// Its process stopped or went on.

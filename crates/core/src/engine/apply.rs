@@ -285,11 +285,11 @@ impl Engine {
             return;
         };
         let health = targets.get(&runtime.target).map_or((Health::Down, *now), |target| target.health);
-        if runtime.refresh(Surroundings { policy, health, now: *now }) {
+        let refreshed = runtime.refresh(Surroundings { policy, health, now: *now });
+        if refreshed.changed {
             applied.changed.insert(runtime.pane.clone());
         }
-        let next = runtime.next_change(policy, *now);
-        self.deadlines.set(id, next);
+        self.deadlines.set(id, refreshed.next_change);
     }
 
     fn start_over_from(&mut self, state: &EngineState, event: &Event, applied: &mut Applied) {
