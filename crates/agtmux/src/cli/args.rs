@@ -42,7 +42,7 @@ impl FromStr for DurationArg {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let signed: SignedDuration =
-            text.parse().map_err(|_| format!("{text:?} is not a duration such as 500ms, 2s or 1h30m"))?;
-        signed.try_into().map(Self).map_err(|_| format!("{text:?} is negative"))
+            text.parse().map_err(|_unparsed| format!("{text:?} is not a duration such as 500ms, 2s or 1h30m"))?;
+        signed.try_into().map(Self).map_err(|_negative| format!("{text:?} is negative"))
     }
 }

@@ -1,5 +1,6 @@
 //! `agtmux daemon run|start|stop|status|unit`, and the binary `agtmuxd`.
 
+use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -177,13 +178,14 @@ fn show(status: &DaemonStatus, json: bool) -> Result<(), CommandError> {
         status.version, status.pid, status.uptime_s, status.socket, status.state_dir
     );
     for server in &status.tmux_servers {
-        text.push_str(&format!(
-            "tmux    {} {}: {} panes, {} agents, {} streams\n",
+        let _ = writeln!(
+            text,
+            "tmux    {} {}: {} panes, {} agents, {} streams",
             server.socket, server.status, server.panes, server.agents, server.streams
-        ));
+        );
     }
     for problem in &status.problems {
-        text.push_str(&format!("problem {}\n", output::printable(problem)));
+        let _ = writeln!(text, "problem {}", output::printable(problem));
     }
     output::print(&text)
 }

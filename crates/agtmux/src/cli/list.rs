@@ -1,5 +1,7 @@
 //! `agtmux list panes|windows|sessions`.
 
+use std::fmt::Write as _;
+
 use agtmux_wire::list::{GroupBy, PaneItem, PaneList, SessionList, Summary, TargetError, WindowList};
 use clap::{Args, Subcommand, ValueEnum};
 use jiff::Timestamp;
@@ -306,10 +308,10 @@ pub fn sessions_table(list: &SessionList, agent_summary: bool, color: bool) -> S
 fn finish(table: String, empty: bool, nothing: &str, summary: &Summary, errors: &[TargetError]) -> String {
     let mut text = if empty { format!("{nothing}\n") } else { table };
     if !empty && summary.total > 0 {
-        text.push_str(&format!("\n{} agents: {}\n", summary.total, counts(&summary.by_state)));
+        let _ = writeln!(text, "\n{} agents: {}", summary.total, counts(&summary.by_state));
     }
     for error in errors {
-        text.push_str(&format!("{}: {} [{}]\n", error.target, output::printable(&error.message), error.code));
+        let _ = writeln!(text, "{}: {} [{}]", error.target, output::printable(&error.message), error.code);
     }
     text
 }

@@ -275,7 +275,7 @@ fn parse_since(text: &str) -> Result<Timestamp, CommandError> {
     if let Ok(at) = text.parse() {
         return Ok(at);
     }
-    let ago: DurationArg = text.parse().map_err(|_| {
+    let ago: DurationArg = text.parse().map_err(|_unparsed| {
         CommandError::new(ErrorCode::Usage, format!("{text:?} is neither a time nor a duration"))
             .hint("write 2026-01-31T09:00:00Z, or 5m for five minutes ago")
     })?;

@@ -101,7 +101,7 @@ impl Handle {
             reply.send(look(world)).ok();
         }));
         self.send(input).await?;
-        answer.await.map_err(|_| gone())
+        answer.await.map_err(|_closed| gone())
     }
 
     /// Takes a signal in.
@@ -111,7 +111,7 @@ impl Handle {
     pub async fn post(&self, event: SignalEvent) -> Result<Posted, CommandError> {
         let (reply, answer) = oneshot::channel();
         self.send(Input::Posted { event: Box::new(event), reply }).await?;
-        answer.await.map_err(|_| gone())?
+        answer.await.map_err(|_closed| gone())?
     }
 
     /// Asks for something.
@@ -121,7 +121,7 @@ impl Handle {
     pub async fn request(&self, command: Command) -> Result<(), CommandError> {
         let (reply, answer) = oneshot::channel();
         self.send(Input::Requested { command, reply }).await?;
-        answer.await.map_err(|_| gone())?
+        answer.await.map_err(|_closed| gone())?
     }
 
     /// Follows the changes after a place in the stream, or from now on.
@@ -131,7 +131,7 @@ impl Handle {
     pub async fn subscribe(&self, after: Option<u64>) -> Result<Subscription, CommandError> {
         let (reply, answer) = oneshot::channel();
         self.send(Input::Subscribe { after, reply }).await?;
-        answer.await.map_err(|_| gone())
+        answer.await.map_err(|_closed| gone())
     }
 
     /// Begins to watch a tmux server, if it is not watched yet.
@@ -158,6 +158,6 @@ impl Handle {
     }
 
     async fn send(&self, input: Input) -> Result<(), CommandError> {
-        self.inputs.send(input).await.map_err(|_| gone())
+        self.inputs.send(input).await.map_err(|_closed| gone())
     }
 }

@@ -23,7 +23,7 @@ use super::projection::Projection;
 use super::publish::{Call, Publisher};
 use super::world::{LOCAL, World};
 use crate::error::CommandError;
-use crate::store::{Batch, Writer};
+use crate::store::{Batch, Row, StoreError, Writer};
 use crate::target::observation::{Connection, Observation, Surface};
 
 /// How many signals are logged in one transaction at most.
@@ -303,8 +303,9 @@ impl MainLoop {
         if last + RESERVE > self.writer.reserved() {
             self.note(self.writer.reserve(last + 2 * RESERVE).await)?;
         }
-        let batch = Batch { events: events.clone(), projection: self.projection.take() };
-        self.note(self.writer.append(batch).await)?;
+        let rows = self.projection.take();
+        let appended = self.append(&events, rows).await;
+        self.note(appended)?;
         self.world.seq = last;
         let mut outcomes = Vec::with_capacity(events.len());
         let mut changed = BTreeSet::new();
@@ -322,8 +323,20 @@ impl MainLoop {
         Ok(outcomes)
     }
 
+    /// Appends events, with the rows that wait. Rows are a cache: those that do not fit are dropped, the events are not.
+    async fn append(&self, events: &[Event], projection: Vec<Row>) -> Result<(), StoreError> {
+        let had_rows = !projection.is_empty();
+        match self.writer.append(Batch { events: events.to_vec(), projection }).await {
+            Err(StoreError::Rejected { detail }) if had_rows => {
+                tracing::warn!(detail, "rows of the projection were dropped");
+                self.writer.append(Batch { events: events.to_vec(), projection: Vec::new() }).await
+            }
+            outcome => outcome,
+        }
+    }
+
     /// Remembers whether the store works, for everybody who asks how things are.
-    fn note<T>(&mut self, outcome: Result<T, crate::store::StoreError>) -> Result<T, CommandError> {
+    fn note<T>(&mut self, outcome: Result<T, StoreError>) -> Result<T, CommandError> {
         let outcome = outcome.map_err(CommandError::from);
         let problem = outcome.as_ref().err().cloned();
         if problem != self.world.store_problem {
@@ -358,6 +371,7 @@ impl MainLoop {
 
     async fn retain(&mut self) {
         let state = self.world.engine.state().clone();
+        self.world.seq += 1;
         match self.writer.retain(self.clock.now(), state, self.world.seq).await {
             Ok(_) => {}
             Err(error) => tracing::warn!(%error, "old events could not be let go of"),

@@ -30,7 +30,22 @@ impl From<RefError> for CommandError {
 
 impl From<StoreError> for CommandError {
     fn from(error: StoreError) -> Self {
-        let code = ErrorCode::from_name(error.code()).unwrap_or(ErrorCode::Store);
+        let code = match error {
+            StoreError::Full { .. } => ErrorCode::StoreFull,
+            StoreError::ReadOnly { .. } => ErrorCode::StoreReadOnly,
+            StoreError::Corrupt { .. } => ErrorCode::StoreCorrupt,
+            StoreError::Newer { .. } => ErrorCode::StoreNewer,
+            StoreError::Owned { .. } => ErrorCode::StoreOwned,
+            StoreError::ForeignOwner { .. } | StoreError::Exposed { .. } | StoreError::NotADirectory { .. } => {
+                ErrorCode::StateDirForeign
+            }
+            StoreError::Busy { .. }
+            | StoreError::Io { .. }
+            | StoreError::Fenced { .. }
+            | StoreError::Rejected { .. }
+            | StoreError::OldLibrary { .. }
+            | StoreError::Closed => ErrorCode::Store,
+        };
         Self { code, message: error.to_string(), hint: Some(error.hint()) }
     }
 }

@@ -55,26 +55,6 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// The stable code used in the API and in scripts.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::Full { .. } => "E_STORE_FULL",
-            Self::ReadOnly { .. } => "E_STORE_READ_ONLY",
-            Self::Busy { .. } => "E_STORE_BUSY",
-            Self::Corrupt { .. } => "E_STORE_CORRUPT",
-            Self::Io { .. } => "E_STORE_IO",
-            Self::Newer { .. } => "E_STORE_NEWER",
-            Self::Owned { .. } => "E_STORE_OWNED",
-            Self::Fenced { .. } => "E_STORE_FENCED",
-            Self::ForeignOwner { .. } => "E_STORE_FOREIGN_OWNER",
-            Self::Exposed { .. } => "E_STORE_EXPOSED",
-            Self::NotADirectory { .. } => "E_STORE_NOT_A_DIRECTORY",
-            Self::Rejected { .. } => "E_STORE_REJECTED",
-            Self::OldLibrary { .. } => "E_STORE_OLD_LIBRARY",
-            Self::Closed => "E_STORE_CLOSED",
-        }
-    }
-
     /// What a person can do about it.
     pub fn hint(&self) -> String {
         match self {

@@ -19,7 +19,7 @@ use crate::platform::{self, Stat};
 
 /// How often panes are swept. With the time a look takes this keeps a suspended or started agent from going unseen
 /// for two seconds.
-pub const SWEEP_EVERY: Duration = Duration::from_millis(1_500);
+pub const SWEEP_EVERY: Duration = Duration::from_millis(1_000);
 
 /// The agents of one server.
 pub struct AgentWatch {

@@ -1,7 +1,7 @@
 //! Watches one life of one tmux server: two silent control clients, the hook queue, the process table and the
 //! streams of agent panes; and asks tmux for the whole truth every ten seconds and on any doubt.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use agtmux_core::event::Place;
@@ -110,13 +110,13 @@ impl<'a> Watcher<'a> {
                     None => return Ok(End::Lost { why: self.session.control().closed().await }),
                 },
                 batch = events.next_batch() => life.hook_events(&batch?, &mut doubt),
-                () = at(doubt), if doubt.is_some() => {
+                () = at(doubt) => {
                     doubt = None;
                     if life.reconcile(&self.session, Detail::Light).await? == Sessions::NoneOfTheUsers {
                         return Ok(End::LastSessionClosed);
                     }
                 }
-                () = at(life.titles.due()), if life.titles.due().is_some() => life.read_titles(&self.session).await?,
+                () = at(life.titles.next()) => life.read_titles(&self.session).await?,
                 pane = life.agents.exited() => life.look_at(&[pane]).await,
                 _ = sweep.tick() => life.sweep().await,
                 _ = reconcile.tick() => {
@@ -148,6 +148,8 @@ struct Life<'a> {
     agents: AgentWatch,
     streams: Streams,
     titles: Titles,
+    /// Names of the windows of panes. tmux renames a window after the program that runs in it, unless told not to.
+    window_names: BTreeMap<PaneId, String>,
 }
 
 impl<'a> Life<'a> {
@@ -170,6 +172,7 @@ impl<'a> Life<'a> {
             agents: AgentWatch::new(observer.registry.clone(), observer.boot.clone(), server.clone()),
             streams: Streams::new(&observer.pipe_socket, observer.pipe_helper.clone()),
             titles: Titles::default(),
+            window_names: BTreeMap::new(),
             server,
             identity,
         }
@@ -216,12 +219,12 @@ impl<'a> Life<'a> {
         };
         let surfaces = rows.iter().map(|(pane, row)| (self.key(*pane), surface(row))).collect();
         self.observer.report(Observation::Panes { sight, surfaces }).await;
-        let unseen = self
-            .agents
-            .panes(rows.values().filter(|row| !row.pane_dead).map(|row| (PaneId(row.pane_id.0), row.pane_pid)));
+        let alive = rows.values().filter(|row| !row.pane_dead).map(|row| (PaneId(row.pane_id.0), row.pane_pid));
+        let mut suspects = self.agents.panes(alive);
+        suspects.extend(self.renamed(&rows));
         let wanted: Vec<_> = match detail {
             Detail::Full => rows.keys().copied().collect(),
-            Detail::Light => unseen,
+            Detail::Light => suspects,
         };
         self.look_at(&wanted).await;
         self.streams.keep(session.control(), &self.agents, &rows);
@@ -229,6 +232,14 @@ impl<'a> Life<'a> {
             .report(Observation::Streams { server: self.server.clone(), figures: self.streams.figures() })
             .await;
         Ok(Sessions::SomeOfTheUsers)
+    }
+
+    /// Panes whose window has another name than before.
+    fn renamed(&mut self, rows: &BTreeMap<PaneId, PaneRow>) -> Vec<PaneId> {
+        let names = rows.iter().map(|(pane, row)| (*pane, row.window_name.clone())).collect();
+        let before = std::mem::replace(&mut self.window_names, names);
+        let renamed = self.window_names.iter().filter(|(pane, name)| before.get(pane) != Some(name));
+        renamed.map(|(pane, _)| *pane).collect()
     }
 
     async fn sweep(&mut self) {
@@ -269,31 +280,26 @@ impl<'a> Life<'a> {
 /// Which titles have to be read, and when.
 #[derive(Default)]
 struct Titles {
-    dirty: BTreeSet<PaneId>,
+    due: BTreeMap<PaneId, Instant>,
     read_at: BTreeMap<PaneId, Instant>,
 }
 
 impl Titles {
     fn changed(&mut self, pane: PaneId) {
-        self.dirty.insert(pane);
+        let now = Instant::now();
+        let due = self.read_at.get(&pane).map_or(now, |read| now.max(*read + TITLE_PAUSE));
+        self.due.entry(pane).or_insert(due);
     }
 
-    fn due_at(&self, pane: PaneId) -> Instant {
-        self.read_at.get(&pane).map_or_else(Instant::now, |read| *read + TITLE_PAUSE)
-    }
-
-    fn due(&self) -> Option<Instant> {
-        self.dirty.iter().map(|pane| self.due_at(*pane)).min()
+    fn next(&self) -> Option<Instant> {
+        self.due.values().min().copied()
     }
 
     fn take_due(&mut self) -> Vec<PaneId> {
         let now = Instant::now();
-        let due: Vec<_> = self.dirty.iter().copied().filter(|pane| self.due_at(*pane) <= now).collect();
-        for pane in &due {
-            self.dirty.remove(pane);
-            self.read_at.insert(*pane, now);
-        }
         self.read_at.retain(|_, read| now - *read < TITLE_PAUSE);
+        let due: Vec<_> = self.due.extract_if(.., |_, due| *due <= now).map(|(pane, _)| pane).collect();
+        self.read_at.extend(due.iter().map(|pane| (*pane, now)));
         due
     }
 }

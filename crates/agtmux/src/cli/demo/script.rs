@@ -60,14 +60,12 @@ pub(super) const AGENTS: &[Agent] = &[
 
 /// The agent as a shell script.
 pub(super) fn text(agent: &Agent, agtmux: &Path) -> String {
-    let mut acts = String::new();
-    for (seconds, state, message) in agent.acts {
-        acts.push_str(&format!(
-            "  echo '{state}: {message}'\n  {} signal {state} '{message}'\n  sleep {seconds}\n",
-            quoted(&agtmux.to_string_lossy()),
-            message = message.replace('\'', "’"),
-        ));
-    }
+    let agtmux = quoted(&agtmux.to_string_lossy());
+    let act = |(seconds, state, message): &(u32, &str, &str)| {
+        let message = quoted(message);
+        format!("  echo {state}: {message}\n  {agtmux} signal {state} {message}\n  sleep {seconds}\n")
+    };
+    let mut acts: String = agent.acts.iter().map(act).collect();
     if acts.is_empty() {
         acts.push_str("  sleep 5\n");
     }
