@@ -55,6 +55,21 @@ impl State {
         Self::ALL.into_iter().find(|state| state.name() == name)
     }
 
+    /// Every reason code that this state comes with.
+    pub const fn reasons(self) -> &'static [&'static str] {
+        match self {
+            Self::Error => {
+                &["rate_limit", "usage_limit", "auth", "network", "crashed", "tool", "refused", "reported", "other"]
+            }
+            Self::WaitingApproval => &["approval"],
+            Self::WaitingInput => &["question", "needs_testing", "dialog"],
+            Self::Running => &["turn_active", "compacting", "retrying"],
+            Self::Completed => &["turn_done", "background_work"],
+            Self::Idle => &["at_composer", "completed_aged", "interrupted", "background_work"],
+            Self::Unknown => &["no_signal", "stale_signal", "unsupported_signal", "suspended", "target_unreachable"],
+        }
+    }
+
     /// Whether a person has to do something before the agent can go on.
     pub const fn needs_action(self) -> bool {
         matches!(self, Self::Error | Self::WaitingApproval | Self::WaitingInput)
@@ -89,7 +104,7 @@ impl Confidence {
 pub struct Verdict {
     /// The state.
     pub state: State,
-    /// Why, as a stable code: `turn_active`, `approval`, `needs_testing`, `rate_limit`, `no_signal`, …
+    /// Why, as a stable code: one of [`State::reasons`].
     pub reason: String,
     /// How sure.
     pub confidence: Confidence,

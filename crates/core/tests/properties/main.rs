@@ -221,7 +221,8 @@ proptest! {
         }
     }
 
-    /// Every pane whose row is another is named as changed, and every state but `unknown` has a fact that decided it.
+    /// Every pane whose row is another is named as changed; every state has a reason of the closed list and, but for
+    /// `unknown`, a fact that decided it.
     #[test]
     fn changes_are_told(log in world::log(60)) {
         let mut engine = Engine::new();
@@ -236,6 +237,7 @@ proptest! {
             }
             for runtime in engine.state().topology.runtimes.values().filter(|runtime| runtime.is_live()) {
                 let explained = explain(&engine, &runtime.id).unwrap();
+                prop_assert!(runtime.verdict.state.reasons().contains(&runtime.verdict.reason.as_str()));
                 let decides = explained.chain.iter().any(|step| step.status == Status::Deciding);
                 prop_assert!(decides || runtime.verdict.state == State::Unknown);
             }
