@@ -4,4 +4,5 @@
 mod bounds;
 mod commands;
 mod reading;
+mod reconciling;
 mod world;
