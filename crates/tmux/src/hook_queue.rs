@@ -7,8 +7,8 @@
 //! `wait-for -S` toggles: two signals without a waiter cancel each other. The reader therefore empties the variable
 //! and begins to wait within one line, in which no hook can come between.
 //!
-//! The hooks sit in array slots from 90 on, beside the user's own. One more hook watches for the end of the hidden
-//! session and then removes all of them, the variable and itself, so a killed process leaves nothing behind. A user
+//! The hooks sit in array slots from 90 on, beside the user's own. One more hook watches clients go; once nobody holds
+//! the hidden session it removes all of them, the variable and itself, so a killed process leaves nothing behind. A user
 //! who reloads a configuration wipes whole hook arrays, ours included: [`HookQueue::verify`] puts them back.
 
 use std::collections::BTreeSet;
@@ -26,7 +26,7 @@ const FIRST_INDEX: u32 = 90;
 const INDEX_TRIES: u32 = 10;
 
 /// The hook that tidies up after us.
-const CLEANUP_HOOK: &str = "session-closed";
+const CLEANUP_HOOK: &str = "client-detached";
 
 /// The content of an empty queue. The mark at its beginning is lost when the queue overflows.
 const EMPTY: &str = "=|";
@@ -190,7 +190,7 @@ impl HookReader {
             };
             if !reply.ok {
                 // Somebody removed the variable. It is put back by the next line, and what it held is lost.
-                self.replies = Some(self.waiter.stream(&Script::from(&self.names.empty()))?);
+                self.replies = Some(self.waiter.stream(&Script::from(&self.names.put_back()))?);
                 return Ok(HookBatch { events: Vec::new(), missed: true });
             }
             if let Some(batch) = self.names.read(&reply.text()) {
@@ -206,7 +206,7 @@ struct Names {
     index: u32,
     variable: String,
     channel: String,
-    session: SessionId,
+    slot: Slot,
 }
 
 impl Names {
@@ -216,7 +216,7 @@ impl Names {
             0 => "AGTMUX_Q".to_owned(),
             number => format!("AGTMUX_Q{number}"),
         };
-        Self { index, variable, channel: slot.session_name(), session: session.id() }
+        Self { index, variable, channel: slot.session_name(), slot }
     }
 
     /// Whether the text of a hook is one of ours: it names our variable, and not merely a longer one.
@@ -239,6 +239,12 @@ impl Names {
         Command::new("set-environment").flag("-gh").arg(&self.variable).arg(EMPTY)
     }
 
+    /// Makes the variable again after somebody removed it, keeping what hooks may have put there since.
+    fn put_back(&self) -> Command {
+        let value = format!("{EMPTY}#{{{}}}", self.variable);
+        Command::new("set-environment").flag("-ghF").arg(&self.variable).arg(value)
+    }
+
     fn show(&self) -> Command {
         Command::new("show-environment").flag("-gh").arg(&self.variable)
     }
@@ -253,8 +259,7 @@ impl Names {
     }
 
     fn install_into(&self, script: Script) -> Script {
-        let ours = format!("#{{==:#{{hook_session}},{}}}", self.session);
-        let cleanup = Command::new("if-shell").flag("-F").arg(ours).commands(&self.remove());
+        let cleanup = self.slot.unless_held(&self.remove());
         let script = script.then(&self.set_hook(CLEANUP_HOOK, &Script::from(&cleanup)));
         HookKind::ALL
             .into_iter()

@@ -333,8 +333,8 @@ fn lossy(text: impl AsRef<[u8]>) -> String {
     String::from_utf8_lossy(text.as_ref()).into_owned()
 }
 
-fn path(text: &Vec<u8>) -> PathBuf {
-    OsString::from_vec(text.clone()).into()
+fn path(text: impl AsRef<[u8]>) -> PathBuf {
+    OsString::from_vec(text.as_ref().to_vec()).into()
 }
 
 fn unreadable() -> ClientError {

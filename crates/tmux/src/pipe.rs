@@ -281,7 +281,7 @@ async fn receive_descriptor(connection: &UnixStream) -> io::Result<(PipeToken, O
             });
             let descriptor = descriptors.flatten().next().ok_or(io::ErrorKind::InvalidData)?;
             platform::close_on_exec(&descriptor)?;
-            let token = std::str::from_utf8(&text[..received.bytes]).map_err(|_| io::ErrorKind::InvalidData)?;
+            let token = std::str::from_utf8(&text[..received.bytes]).map_err(io::Error::other)?;
             Ok((PipeToken(token.to_owned()), descriptor))
         })
         .await

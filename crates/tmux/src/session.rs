@@ -11,10 +11,13 @@
 //! when it is on globally.
 
 use std::ffi::OsString;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use rustix::fs::{FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
 use tokio::process::{Child, Command as Process};
 use tokio::sync::mpsc;
 
@@ -35,6 +38,9 @@ const QUIET_PROCESS: [&str; 2] = ["sleep", "2147483647"];
 
 /// What a tmux client needs of our environment.
 const KEPT_ENVIRONMENT: [&str; 3] = ["HOME", "PATH", "TERM"];
+
+/// How long to wait before trying again to get our turn to connect.
+const TURN_POLL: Duration = Duration::from_millis(5);
 
 /// How long to wait before asking again whether a client is attached.
 const ATTACH_POLL: Duration = Duration::from_millis(1);
@@ -60,6 +66,16 @@ impl Slot {
             0 => NAME.to_owned(),
             number => format!("{NAME}-{number}"),
         }
+    }
+
+    /// Runs commands unless a client is attached to the hidden session, for hooks that watch clients go.
+    ///
+    /// Whatever has to vanish with the session must be removed by such a hook of its own: commands of a hook, as the
+    /// one that kills the session, run no further hooks.
+    pub(crate) fn unless_held(self, commands: &Script) -> Command {
+        let name = self.session_name();
+        let is_held = format!("#{{&&:#{{==:#{{session_name}},{name}}},#{{!=:#{{session_attached}},0}}}}");
+        Command::new("if-shell").flag("-F").target(format!("={name}:")).arg(is_held).arg("").commands(commands)
     }
 
     /// The hook that removes the session when its clients are gone.
@@ -127,6 +143,7 @@ impl HiddenSession {
         if !server::is_alive(socket) {
             return Err(SessionError::NoServer(socket.to_owned()));
         }
+        let _turn = connecting_turn(socket, deadline).await;
         for slot in Slot::all() {
             let name = slot.session_name();
             let (control, notifications) = ClientProcess::spawn(tmux, socket, &create_arguments(slot))?;
@@ -235,11 +252,11 @@ fn create_arguments(slot: Slot) -> Vec<OsString> {
     let target = format!("={name}:");
     let kill = format!("kill-session -t ={name}");
     let hook = slot.detach_hook();
-    let is = |attached: &str| format!("#{{&&:#{{==:#{{session_name}},{name}}},{attached}}}");
-    let is_leftover = is("#{==:#{session_attached},0}");
-    let is_held = is("#{!=:#{session_attached},0}");
-    let remove = format!("set-hook -gu '{hook}' ; {kill}");
-    let when_detached = format!("if-shell -F -t '{target}' '{is_held}' '' \"{remove}\"");
+    let is_leftover = format!("#{{&&:#{{==:#{{session_name}},{name}}},#{{==:#{{session_attached}},0}}}}");
+    let unhook = Command::new("set-hook").flag("-gu").arg(&hook);
+    let remove = Script::new().then(&unhook).then(&Command::new("kill-session").target(format!("={name}")));
+    let when_detached = slot.unless_held(&remove);
+    let when_detached = String::from_utf8_lossy(when_detached.line().unwrap_or_default()).into_owned();
 
     // A session of this name that nobody is attached to is not held by a live observer.
     let mut arguments = vec!["if-shell", "-F", "-t", &target, &is_leftover, &kill, ";"];
@@ -260,6 +277,24 @@ fn attach_arguments(id: SessionId) -> Vec<OsString> {
         .map(OsString::from)
         .chain([id.to_string().into()])
         .collect()
+}
+
+/// Waits for other observers that are just connecting to the same server.
+///
+/// tmux 3.3a crashes when a session comes or goes between the first and the last message of a control client that
+/// connects. That is far less than a millisecond, but two observers that start together hit it. A lock on the directory
+/// of the socket keeps them apart and leaves no file behind; where it cannot be had we go on without.
+async fn connecting_turn(socket: &Path, deadline: Duration) -> Option<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let directory = rustix::fs::open(socket.parent()?, flags, Mode::empty()).ok()?;
+    let deadline = tokio::time::Instant::now() + deadline;
+    loop {
+        match rustix::fs::flock(&directory, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Some(directory),
+            Err(Errno::WOULDBLOCK) if tokio::time::Instant::now() < deadline => tokio::time::sleep(TURN_POLL).await,
+            Err(_) => return None,
+        }
+    }
 }
 
 /// Waits until the client is attached and returns its session.

@@ -1,6 +1,8 @@
 //! The decoder on real control streams: what it says, that it says the same however the bytes arrive, and that
 //! damaged streams neither break it nor depend on how they arrive.
 
+#![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
+
 use std::fmt::Write;
 use std::path::PathBuf;
 

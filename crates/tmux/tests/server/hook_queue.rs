@@ -169,6 +169,7 @@ async fn reloaded_hooks_are_put_back_and_removed_ones_leave_no_trace() {
     collect(&mut reader, HookKind::TitleChanged, 1).await;
 
     queue.remove(DEADLINE).await.unwrap();
+    session.close(DEADLINE).await;
     assert_eq!(traces(&server), before);
 }
 

@@ -1,5 +1,7 @@
 //! The crate against real tmux servers: each test starts its own on a private socket and kills it.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a failed step of a test is a failed test")]
+
 mod client;
 mod hook_queue;
 mod list;
