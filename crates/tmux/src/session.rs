@@ -23,8 +23,8 @@ use tokio::sync::mpsc;
 
 use crate::client::{Client, ClientError};
 use crate::command::{Command, Script};
-use crate::id::SessionId;
-use crate::notification::Notification;
+use crate::id::{SessionId, decimal};
+use crate::notification::{Notification, word};
 use crate::server;
 
 /// The name of the first hidden session; further ones get a number.
@@ -147,11 +147,11 @@ impl HiddenSession {
         for slot in Slot::all() {
             let name = slot.session_name();
             let (control, notifications) = ClientProcess::spawn(tmux, socket, &create_arguments(slot))?;
-            match own_session(&control.client, deadline).await {
+            match own_session(&control, deadline).await {
                 Ok((id, own_name)) if own_name == name.as_bytes() => {
                     let attach = attach_arguments(id);
                     let (waiter, _) = ClientProcess::spawn(tmux, socket, &attach)?;
-                    own_session(&waiter.client, deadline).await?;
+                    own_session(&waiter, deadline).await?;
                     return Ok((Self { slot, id, control, waiter }, notifications));
                 }
                 // The name was taken: tmux refused to create the session and the client has gone.
@@ -300,15 +300,16 @@ async fn connecting_turn(socket: &Path, deadline: Duration) -> Option<OwnedFd> {
 /// Waits until the client is attached and returns its session.
 ///
 /// tmux reads our first line as soon as the client connects, which may be before it runs the command that attaches
-/// the client. Until then the client has no session, and formats about a session tell of some other one.
-async fn own_session(client: &Client, deadline: Duration) -> Result<(SessionId, Vec<u8>), ClientError> {
-    let ask = Command::new("display-message").flag("-p").arg("#{session_id} #{client_session}");
+/// the client. Until then the client has no session, and formats tell of some other client and its session.
+async fn own_session(process: &ClientProcess, deadline: Duration) -> Result<(SessionId, Vec<u8>), ClientError> {
+    let ask = Command::new("display-message").flag("-p").arg("#{client_pid} #{session_id} #{client_session}");
     let attached = async {
         loop {
-            let text = client.run(&ask, deadline).await?.text();
-            let (id, name) = crate::notification::word(&text);
+            let text = process.client.run(&ask, deadline).await?.text();
+            let (pid, rest) = word(&text);
+            let (id, name) = word(rest);
             match SessionId::parse(id) {
-                Some(id) if !name.is_empty() => return Ok((id, name.to_vec())),
+                Some(id) if decimal(pid) == process.child.id() => return Ok((id, name.to_vec())),
                 _ => tokio::time::sleep(ATTACH_POLL).await,
             }
         }

@@ -51,19 +51,20 @@ async fn each_hook_tells_the_ids_it_knows() {
     let bell = HookEvent { kind: HookKind::Bell, pane: None, window, session: work };
     assert_eq!(events, [split, layout, bell]);
 
-    server.tmux(["respawn-pane", "-k", "-t", &new_pane.to_string(), "exit 3"]);
+    let split = |command: &str| -> PaneId {
+        let pane = server.tmux(["split-window", "-d", "-P", "-F", "#{pane_id}", "-t", "%0", command]);
+        pane.parse().unwrap()
+    };
+    let exited = split("exit 3");
     let events = collect(&mut reader, HookKind::PaneExited, 1).await;
-    assert!(events.contains(&HookEvent {
-        kind: HookKind::PaneExited,
-        pane: Some(new_pane),
-        window: None,
-        session: None
-    }));
+    let event = HookEvent { kind: HookKind::PaneExited, pane: Some(exited), window: None, session: None };
+    assert!(events.contains(&event), "{events:?}");
 
     server.tmux(["set-option", "-g", "remain-on-exit", "on"]);
-    server.tmux(["respawn-pane", "-k", "-t", "%0", "exit 3"]);
+    let died = split("exit 3");
     let events = collect(&mut reader, HookKind::PaneDied, 1).await;
-    assert!(events.contains(&HookEvent { kind: HookKind::PaneDied, pane, window, session: work }));
+    let event = HookEvent { kind: HookKind::PaneDied, pane: Some(died), window, session: work };
+    assert!(events.contains(&event), "{events:?}");
 }
 
 #[tokio::test]

@@ -131,9 +131,12 @@ fn a_pane_goes_on_when_its_observer_is_killed_in_a_flood() {
 
 /// Shows what the design avoids: the same kill with a plain control client. It is a race, so nothing is asserted.
 fn report_plain_client(server: &Server, count: &dyn Fn() -> u64) {
-    let mut holder = Command::new("sh")
-        .args(["-c", &format!("sleep 1000 | tmux -C -S '{}' attach -t work | sleep 1000", server.socket().display())])
-        .stdout(Stdio::null())
+    let mut holder = Command::new("tmux")
+        .args(["-C", "-S"])
+        .arg(server.socket())
+        .args(["attach-session", "-t", "work"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
         .spawn()
         .unwrap();
     wait_until("the plain client is attached", || server.format("%0", "#{session_attached}") != "0");
