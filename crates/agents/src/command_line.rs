@@ -18,6 +18,9 @@ pub(crate) struct Launch {
     pub(crate) args: Vec<String>,
     /// The wrappers that were looked through, outermost first.
     pub(crate) through: Vec<String>,
+    /// The process is a shell that was given the command as text. It becomes that program or starts it as a child,
+    /// and is not it.
+    pub(crate) by_shell: bool,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -44,36 +47,28 @@ pub(crate) fn resolve(comm: &str, argv: &[String]) -> Option<Launch> {
             program: Program::Script(words.pop()?),
             args,
             through: vec![comm.to_owned()],
+            by_shell: false,
         });
     }
+    let mut by_shell = false;
     for _ in 0..MAX_LAYERS {
         let name = wrapper_name(words.first()?).to_owned();
         let opened = if shell::is_shell(&name) {
             open_shell(&words)?
         } else {
-            let mut rows = WRAPPERS
-                .iter()
-                .filter(|wrapper| wrapper.is_named(&name))
-                .peekable();
+            let mut rows = WRAPPERS.iter().filter(|wrapper| wrapper.is_named(&name)).peekable();
             if rows.peek().is_none() {
                 let args = words.split_off(1);
-                return Some(Launch {
-                    program: Program::Executable(words.pop()?),
-                    args,
-                    through,
-                });
+                return Some(Launch { program: Program::Executable(words.pop()?), args, through, by_shell });
             }
             rows.find_map(|wrapper| wrapper.open(&words))?
         };
+        by_shell |= through.is_empty() && shell::is_shell(&name) && matches!(opened, Opened::Command(_));
         through.push(name);
         match opened {
             Opened::Command(inner) => words = inner,
             Opened::Program(program, args) => {
-                return Some(Launch {
-                    program,
-                    args,
-                    through,
-                });
+                return Some(Launch { program, args, through, by_shell });
             }
         }
     }
@@ -97,9 +92,7 @@ const MAX_LAYERS: usize = 8;
 /// npm writes the command it runs over its own arguments, as one text.
 fn as_typed(argv: &[String]) -> Vec<String> {
     match argv {
-        [title] if title.starts_with("npm exec ") => {
-            title.split_whitespace().map(str::to_owned).collect()
-        }
+        [title] if title.starts_with("npm exec ") => title.split_whitespace().map(str::to_owned).collect(),
         _ => argv.to_vec(),
     }
 }
@@ -108,19 +101,12 @@ fn as_typed(argv: &[String]) -> Vec<String> {
 /// interpreter from the arguments but not from the kernel's name of the process. Recent versions of node
 /// name their first thread `MainThread`.
 fn script_of_renamed_interpreter(comm: &str, words: &[String]) -> Option<usize> {
-    let hidden =
-        matches!(comm, "node" | "MainThread" | "bun") && !is_wrapper(wrapper_name(words.first()?));
+    let hidden = matches!(comm, "node" | "MainThread" | "bun") && !is_wrapper(wrapper_name(words.first()?));
     if !hidden {
         return None;
     }
-    let at = words
-        .iter()
-        .skip(1)
-        .position(|word| !word.starts_with('-'))?
-        + 1;
-    let is_script = [".js", ".mjs", ".cjs"]
-        .iter()
-        .any(|suffix| words[at].ends_with(suffix));
+    let at = words.iter().skip(1).position(|word| !word.starts_with('-'))? + 1;
+    let is_script = [".js", ".mjs", ".cjs"].iter().any(|suffix| words[at].ends_with(suffix));
     (is_script && words[at].contains('/')).then_some(at)
 }
 
@@ -179,59 +165,29 @@ mod tests {
     fn wrappers_are_looked_through() {
         let cases = [
             ("claude --resume", "executable claude [--resume]"),
-            (
-                "node --max-old-space-size=12052 /x/.bin/gemini",
-                "script /x/.bin/gemini",
-            ),
+            ("node --max-old-space-size=12052 /x/.bin/gemini", "script /x/.bin/gemini"),
             ("node -r dotenv/config a.js", "script a.js"),
-            (
-                "/usr/bin/env -u FOO A=1 B=2 codex x",
-                "executable codex [x]",
-            ),
+            ("/usr/bin/env -u FOO A=1 B=2 codex x", "executable codex [x]"),
             ("sudo -u me -E HOME=/h codex", "executable codex"),
             ("sudo -ume -- codex", "executable codex"),
             ("nice -n 5 timeout -k 5 1h claude", "executable claude"),
             ("nice -n5 claude", "executable claude"),
-            (
-                "docker exec -itu root -e A=b box claude -c",
-                "executable claude [-c]",
-            ),
+            ("docker exec -itu root -e A=b box claude -c", "executable claude [-c]"),
             ("docker exec -it claude bash", "nothing"),
-            (
-                "docker --context far compose -f c.yml exec web codex",
-                "executable codex",
-            ),
-            (
-                "docker run --rm -it -v /a:/b image gemini",
-                "executable gemini",
-            ),
+            ("docker --context far compose -f c.yml exec web codex", "executable codex"),
+            ("docker run --rm -it -v /a:/b image gemini", "executable gemini"),
             ("docker ps", "nothing"),
-            (
-                "kubectl -n ns exec -it pod -c main -- codex resume",
-                "executable codex [resume]",
-            ),
-            (
-                "npx -y @openai/codex@latest exec",
-                "package @openai/codex [exec]",
-            ),
+            ("kubectl -n ns exec -it pod -c main -- codex resume", "executable codex [resume]"),
+            ("npx -y @openai/codex@latest exec", "package @openai/codex [exec]"),
             ("npx -p @openai/codex codex", "package codex"),
-            (
-                "npm exec --yes -- opencode-ai@1.18 .",
-                "package opencode-ai [.]",
-            ),
+            ("npm exec --yes -- opencode-ai@1.18 .", "package opencode-ai [.]"),
             ("npm run claude", "nothing"),
             ("bun x opencode-ai", "package opencode-ai"),
             ("bun /x/cli.js -c", "script /x/cli.js [-c]"),
-            (
-                "deno run -A npm:@openai/codex@0.1 --model x",
-                "package @openai/codex [--model] [x]",
-            ),
+            ("deno run -A npm:@openai/codex@0.1 --model x", "package @openai/codex [--model] [x]"),
             ("uvx --from aider-chat aider --yes", "package aider [--yes]"),
             ("uv tool run aider", "package aider"),
-            (
-                "uv run --with x python3.12 -m aider --yes",
-                "module aider [--yes]",
-            ),
+            ("uv run --with x python3.12 -m aider --yes", "module aider [--yes]"),
             ("python3 -X dev claude.py", "script claude.py"),
             ("python3␣-c␣import claude", "nothing"),
             ("node -e code", "nothing"),
@@ -248,19 +204,10 @@ mod tests {
             ("bash", "nothing"),
             ("-zsh", "nothing"),
             ("bash --norc --noprofile", "nothing"),
-            (
-                "sh /home/me/bin/claude -c",
-                "script /home/me/bin/claude [-c]",
-            ),
+            ("sh /home/me/bin/claude -c", "script /home/me/bin/claude [-c]"),
             ("sh␣-c␣claude", "executable claude"),
-            (
-                "bash␣-lc␣A=1 exec claude --resume 'my work'",
-                "executable claude [--resume] [my work]",
-            ),
-            (
-                "zsh␣-o␣extendedglob␣-ic␣codex \"a; b\" > log",
-                "executable codex [a; b] [>] [log]",
-            ),
+            ("bash␣-lc␣A=1 exec claude --resume 'my work'", "executable claude [--resume] [my work]"),
+            ("zsh␣-o␣extendedglob␣-ic␣codex \"a; b\" > log", "executable codex [a; b] [>] [log]"),
             ("sh␣-c␣claude; exec sh", "nothing"),
             ("sh␣-c␣cd x && claude", "nothing"),
             ("sh␣-c␣claude | tee log", "nothing"),
@@ -280,39 +227,22 @@ mod tests {
         let launch = resolve("npm exec @opena", &title).expect("a launch");
         assert_eq!(
             (launch.program, launch.args),
-            (
-                Program::Package("@openai/codex".to_owned()),
-                vec!["resume".to_owned()]
-            )
+            (Program::Package("@openai/codex".to_owned()), vec!["resume".to_owned()])
         );
     }
 
     #[test]
     fn a_renamed_interpreter_is_known_by_its_kernel_name() {
         let command = "/h/.local/bin/agent --use-system-ca /h/cursor-agent/versions/1/index.js mcp";
-        assert_eq!(
-            runs_as("node", command),
-            "script /h/cursor-agent/versions/1/index.js [mcp]"
-        );
-        assert_eq!(
-            runs_as("MainThread", command),
-            "script /h/cursor-agent/versions/1/index.js [mcp]"
-        );
-        assert_eq!(
-            runs_as("agent", command).split(' ').next(),
-            Some("executable")
-        );
-        assert_eq!(
-            runs_as("MainThread", "/x/copilot /home/me/dir"),
-            "executable /x/copilot [/home/me/dir]"
-        );
+        assert_eq!(runs_as("node", command), "script /h/cursor-agent/versions/1/index.js [mcp]");
+        assert_eq!(runs_as("MainThread", command), "script /h/cursor-agent/versions/1/index.js [mcp]");
+        assert_eq!(runs_as("agent", command).split(' ').next(), Some("executable"));
+        assert_eq!(runs_as("MainThread", "/x/copilot /home/me/dir"), "executable /x/copilot [/home/me/dir]");
     }
 
     #[test]
     fn a_tower_of_wrappers_ends() {
-        let tower: Vec<String> = std::iter::repeat_n("sudo".to_owned(), 10_000)
-            .chain(["claude".to_owned()])
-            .collect();
+        let tower: Vec<String> = std::iter::repeat_n("sudo".to_owned(), 10_000).chain(["claude".to_owned()]).collect();
         assert_eq!(resolve("", &tower), None);
     }
 }

@@ -45,6 +45,27 @@ pub struct Found {
     pub argv: Vec<String>,
 }
 
+/// What a look at the processes of a pane found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Look {
+    /// An agent.
+    Agent(Found),
+    /// A shell that is about to start one: look again soon.
+    Launching,
+    /// No agent.
+    Nothing,
+}
+
+impl Look {
+    /// The agent, if there is one.
+    pub fn agent(self) -> Option<Found> {
+        match self {
+            Self::Agent(found) => Some(found),
+            Self::Launching | Self::Nothing => None,
+        }
+    }
+}
+
 /// Finds the agent in the pane whose root process is `pane_pid`, among processes that include at least those
 /// below it.
 ///
@@ -52,8 +73,13 @@ pub struct Found {
 /// twice, and agents start agents as tools; only the outermost lives exactly as long as what a person sees
 /// in the pane. Of several agents side by side, jobs of one shell, the one in the foreground counts, else
 /// the one started last.
-pub fn identify(registry: &Registry, processes: &[Process], pane_pid: u32) -> Option<Found> {
-    survey(registry, processes, pane_pid).chosen().cloned()
+pub fn identify(registry: &Registry, processes: &[Process], pane_pid: u32) -> Look {
+    let survey = survey(registry, processes, pane_pid);
+    match survey.chosen() {
+        Some(found) => Look::Agent(found.clone()),
+        None if survey.launching => Look::Launching,
+        None => Look::Nothing,
+    }
 }
 
 /// Says in words what [`identify`] decides, and what it passed over.
@@ -63,16 +89,12 @@ pub fn explain(registry: &Registry, processes: &[Process], pane_pid: u32) -> Str
     let describe = |found: &Found| format!("pid {}{}: {}", found.pid, manner(found), found.rule);
     let mut lines = vec![match chosen {
         Some(found) => format!("{} is {}", found.agent, describe(found)),
-        None => format!(
-            "no agent at or below pid {pane_pid}; processes seen: {}",
-            survey.seen
-        ),
+        None => format!("no agent at or below pid {pane_pid}; processes seen: {}", survey.seen),
     }];
     let others = survey.agents.iter().filter(|found| Some(*found) != chosen);
     lines.extend(others.map(|found| format!("  passed over {} {}", found.agent, describe(found))));
     let helpers = survey.helpers.iter();
-    lines
-        .extend(helpers.map(|(pid, agent, why)| format!("  passed over {agent} pid {pid}: {why}")));
+    lines.extend(helpers.map(|(pid, agent, why)| format!("  passed over {agent} pid {pid}: {why}")));
     lines.join("\n")
 }
 
@@ -81,43 +103,31 @@ struct Survey {
     agents: Vec<Found>,
     /// (pid, agent, what it does instead).
     helpers: Vec<(u32, String, String)>,
+    launching: bool,
     seen: usize,
 }
 
 impl Survey {
     fn chosen(&self) -> Option<&Found> {
-        self.agents
-            .iter()
-            .max_by_key(|found| (found.foreground, found.start, found.pid))
+        self.agents.iter().max_by_key(|found| (found.foreground, found.start, found.pid))
     }
 }
 
 fn survey(registry: &Registry, processes: &[Process], pane_pid: u32) -> Survey {
-    let mut survey = Survey {
-        agents: Vec::new(),
-        helpers: Vec::new(),
-        seen: 0,
-    };
+    let mut survey = Survey { agents: Vec::new(), helpers: Vec::new(), launching: false, seen: 0 };
     let tree = Tree::new(processes);
     let pane_tty = tree.get(pane_pid).and_then(|root| root.tty.as_deref());
     // The walk carries whether the job that a process belongs to has the pane's keyboard. A process on
     // another terminal, below a pty wrapper, has it through its nearest ancestor on the pane's own.
-    let mut pending: Vec<(&Process, bool)> = tree
-        .get(pane_pid)
-        .map(|root| (root, is_foreground(root)))
-        .into_iter()
-        .collect();
+    let mut pending: Vec<(&Process, bool)> =
+        tree.get(pane_pid).map(|root| (root, is_foreground(root))).into_iter().collect();
     let mut visited = BTreeSet::new();
     while let Some((process, job_is_foreground)) = pending.pop() {
         if !visited.insert(process.pid) {
             continue;
         }
         let on_pane = process.tty.as_deref() == pane_tty;
-        let foreground = if on_pane {
-            is_foreground(process)
-        } else {
-            job_is_foreground
-        };
+        let foreground = if on_pane { is_foreground(process) } else { job_is_foreground };
         match claim(registry, process) {
             // What runs below an agent or its helper is that agent's own doing.
             Some((agent, Verdict::Agent(rule))) => survey.agents.push(Found {
@@ -131,6 +141,10 @@ fn survey(registry: &Registry, processes: &[Process], pane_pid: u32) -> Survey {
             }),
             Some((agent, Verdict::Helper(why))) => survey.helpers.push((process.pid, agent, why)),
             None => pending.extend(tree.children(process.pid).map(|child| (child, foreground))),
+            Some((_, Verdict::Launcher)) => {
+                survey.launching = true;
+                pending.extend(tree.children(process.pid).map(|child| (child, foreground)));
+            }
         }
     }
     survey.seen = visited.len();
@@ -145,9 +159,7 @@ fn claim(registry: &Registry, process: &Process) -> Option<(String, Verdict)> {
     if matches!(process.state, 'Z' | 'X') || process.tty.is_none() {
         return None;
     }
-    registry
-        .in_order_of_claim()
-        .find_map(|manifest| Some((manifest.id.clone(), judge(manifest, process)?)))
+    registry.in_order_of_claim().find_map(|manifest| Some((manifest.id.clone(), judge(manifest, process)?)))
 }
 
 fn is_foreground(process: &Process) -> bool {
@@ -170,16 +182,10 @@ struct Tree<'a> {
 
 impl<'a> Tree<'a> {
     fn new(processes: &'a [Process]) -> Self {
-        let mut tree = Self {
-            by_pid: BTreeMap::new(),
-            by_parent: BTreeMap::new(),
-        };
+        let mut tree = Self { by_pid: BTreeMap::new(), by_parent: BTreeMap::new() };
         for process in processes {
             tree.by_pid.insert(process.pid, process);
-            tree.by_parent
-                .entry(process.ppid)
-                .or_default()
-                .push(process);
+            tree.by_parent.entry(process.ppid).or_default().push(process);
         }
         tree
     }

@@ -15,6 +15,6 @@ mod matching;
 mod registry;
 mod ttl;
 
-pub use discover::{Found, Process, explain, identify};
+pub use discover::{Found, Look, Process, explain, identify};
 pub use manifest::{CONTRACT, Manifest, ManifestError, ProcessRules};
 pub use registry::{Entry, ManifestProblem, Origin, Registry};

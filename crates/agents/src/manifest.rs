@@ -70,17 +70,12 @@ impl Manifest {
     pub fn parse(text: &str) -> Result<Self, ManifestError> {
         // The contract is read alone first: a file of a later contract should be refused as such and not
         // for the first key that the later contract added.
-        let contract = toml::from_str::<Contract>(text)
-            .map_err(|e| ManifestError::from_toml(text, &e))?
-            .contract;
+        let contract = toml::from_str::<Contract>(text).map_err(|e| ManifestError::from_toml(text, &e))?.contract;
         if *contract.get_ref() != CONTRACT {
             return Err(ManifestError {
                 line: Some(line_of(text, contract.span().start)),
                 key: Some("contract".to_owned()),
-                message: format!(
-                    "contract {} is not supported, only {CONTRACT} is",
-                    contract.get_ref()
-                ),
+                message: format!("contract {} is not supported, only {CONTRACT} is", contract.get_ref()),
             });
         }
         toml::from_str(text).map_err(|e| ManifestError::from_toml(text, &e))
@@ -112,10 +107,7 @@ pub struct ManifestError {
 impl ManifestError {
     fn from_toml(text: &str, error: &toml::de::Error) -> Self {
         // An error about the document as a whole, such as a missing key, spans nothing.
-        let start = error
-            .span()
-            .filter(|span| span.end > 0)
-            .map(|span| span.start);
+        let start = error.span().filter(|span| span.end > 0).map(|span| span.start);
         Self {
             line: start.map(|at| line_of(text, at)),
             key: start.and_then(|at| key_of_line_at(text, at)),
@@ -136,9 +128,7 @@ fn agent_id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Err
     if id.starts_with(|c: char| c.is_ascii_lowercase()) && id.chars().all(is_word) {
         return Ok(id);
     }
-    Err(de::Error::custom(format!(
-        "id {id:?} must be lowercase letters, digits and dashes, a letter first"
-    )))
+    Err(de::Error::custom(format!("id {id:?} must be lowercase letters, digits and dashes, a letter first")))
 }
 
 fn place(line: Option<usize>, key: Option<&str>) -> String {
@@ -168,29 +158,24 @@ fn key_of_line_at(text: &str, at: usize) -> Option<String> {
 mod tests {
     use super::Manifest;
 
-    const SMALLEST: &str = "contract = 1\nid = \"aider\"\nname = \"Aider\"\nrecorded = []\n[process]\nprograms = [\"aider\"]\n";
+    const SMALLEST: &str =
+        "contract = 1\nid = \"aider\"\nname = \"Aider\"\nrecorded = []\n[process]\nprograms = [\"aider\"]\n";
 
     fn refusal(text: &str) -> String {
-        Manifest::parse(text)
-            .expect_err("the manifest should be refused")
-            .to_string()
+        Manifest::parse(text).expect_err("the manifest should be refused").to_string()
     }
 
     #[test]
     fn the_smallest_manifest_names_a_program() {
         let manifest = Manifest::parse(SMALLEST).expect("valid");
-        assert_eq!(
-            (manifest.id.as_str(), manifest.is_tested()),
-            ("aider", false)
-        );
+        assert_eq!((manifest.id.as_str(), manifest.is_tested()), ("aider", false));
         assert_eq!(manifest.lifetimes(), []);
     }
 
     #[test]
     fn ttls_are_listed_in_order_and_in_milliseconds() {
-        let text = format!(
-            "{SMALLEST}[ttl]\nwork.screen = \"10s\"\nturn_active.hook = \"15m\"\nturn_active.osc = \"1h\"\n"
-        );
+        let text =
+            format!("{SMALLEST}[ttl]\nwork.screen = \"10s\"\nturn_active.hook = \"15m\"\nturn_active.osc = \"1h\"\n");
         let manifest = Manifest::parse(&text).expect("valid");
         let rendered: Vec<String> = manifest
             .lifetimes()
@@ -204,18 +189,9 @@ mod tests {
     fn refusals_name_the_line_and_the_key() {
         let with = |line: &str| format!("{SMALLEST}{line}\n");
         let cases = [
-            (
-                with("program = [\"x\"]"),
-                "line 7 (`program`): unknown field `program`, expected one of",
-            ),
-            (
-                with("modules = \"x\""),
-                "line 7 (`modules`): invalid type: string \"x\", expected a sequence",
-            ),
-            (
-                with("[screen]"),
-                "line 7 (`screen`): unknown field `screen`, expected one of",
-            ),
+            (with("program = [\"x\"]"), "line 7 (`program`): unknown field `program`, expected one of"),
+            (with("modules = \"x\""), "line 7 (`modules`): invalid type: string \"x\", expected a sequence"),
+            (with("[screen]"), "line 7 (`screen`): unknown field `screen`, expected one of"),
             (
                 with("[ttl]\nturn_active.hook = \"15\""),
                 "line 8 (`turn_active.hook`): invalid value: string \"15\", expected a span of time",
@@ -228,40 +204,22 @@ mod tests {
                 with("[ttl]\nturn_active.hooks = \"15m\""),
                 "line 8 (`turn_active.hooks`): unknown variant `hooks`, expected one of",
             ),
-            (
-                with("[ttl]\nmood.hook = \"15m\""),
-                "line 8 (`mood.hook`): unknown variant `mood`, expected one of",
-            ),
-            (
-                SMALLEST.replace("programs = [\"aider\"]\n", ""),
-                "line 5 (`process`): missing field `programs`",
-            ),
+            (with("[ttl]\nmood.hook = \"15m\""), "line 8 (`mood.hook`): unknown variant `mood`, expected one of"),
+            (SMALLEST.replace("programs = [\"aider\"]\n", ""), "line 5 (`process`): missing field `programs`"),
             (with("programs = []"), "line 7 (`programs`): duplicate key"),
             (
                 SMALLEST.replace("contract = 1", "contract = 2\nnovelty = true"),
                 "line 1 (`contract`): contract 2 is not supported, only 1 is",
             ),
-            (
-                SMALLEST.replace("contract = 1\n", ""),
-                "missing field `contract`",
-            ),
-            (
-                SMALLEST.replace("\"aider\"\nname", "\"Ai der\"\nname"),
-                "line 2 (`id`): id \"Ai der\" must be lowercase",
-            ),
-            (
-                SMALLEST.replace("id = \"aider\"", "id = "),
-                "line 2 (`id`):",
-            ),
+            (SMALLEST.replace("contract = 1\n", ""), "missing field `contract`"),
+            (SMALLEST.replace("\"aider\"\nname", "\"Ai der\"\nname"), "line 2 (`id`): id \"Ai der\" must be lowercase"),
+            (SMALLEST.replace("id = \"aider\"", "id = "), "line 2 (`id`):"),
             (String::new(), "missing field `contract`"),
             ("\u{0}".to_owned(), "line 1:"),
         ];
         for (text, expected) in cases {
             let refusal = refusal(&text);
-            assert!(
-                refusal.starts_with(expected),
-                "{text}\n expected: {expected}\n got:      {refusal}"
-            );
+            assert!(refusal.starts_with(expected), "{text}\n expected: {expected}\n got:      {refusal}");
         }
     }
 }

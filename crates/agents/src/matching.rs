@@ -9,6 +9,8 @@ use crate::manifest::{Manifest, ProcessRules};
 pub(crate) enum Verdict {
     /// The interactive agent, with the rule that says so.
     Agent(String),
+    /// A shell that is about to become the agent, or has started it as a child.
+    Launcher,
     /// The agent's program doing something else: a server, a one-shot run. The text says what.
     Helper(String),
 }
@@ -26,6 +28,7 @@ pub(crate) fn judge(manifest: &Manifest, process: &Process) -> Option<Verdict> {
     }
     Some(match helper_word(rules, &launch.args) {
         Some(word) => Verdict::Helper(format!("{rule}, but `{word}` is not the interactive agent")),
+        None if launch.by_shell => Verdict::Launcher,
         None => Verdict::Agent(rule),
     })
 }
@@ -36,22 +39,20 @@ fn naming_rule(rules: &ProcessRules, program: &Program) -> Option<String> {
             .map(|name| format!("program `{name}`"))
             .or_else(|| on_path(rules, path))
             .or_else(|| {
-                (rules.version_named && is_version(path))
-                    .then(|| format!("program named by a version, `{path}`"))
+                (rules.version_named && is_version(path)).then(|| format!("program named by a version, `{path}`"))
             }),
         Program::Script(path) => named_like_program(rules, path)
             .map(|name| format!("script named `{name}`"))
             .or_else(|| in_package(rules, path))
             .or_else(|| on_path(rules, path)),
-        Program::Package(name) => (rules.packages.contains(name) || rules.programs.contains(name))
-            .then(|| format!("package `{name}`")),
+        Program::Package(name) => {
+            (rules.packages.contains(name) || rules.programs.contains(name)).then(|| format!("package `{name}`"))
+        }
         Program::Module(module) => rules
             .modules
             .iter()
             .find(|known| {
-                module
-                    .strip_prefix(known.as_str())
-                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+                module.strip_prefix(known.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
             })
             .map(|known| format!("module `{known}`")),
     }
@@ -59,17 +60,12 @@ fn naming_rule(rules: &ProcessRules, program: &Program) -> Option<String> {
 
 /// Without arguments the kernel's name is all there is: another user's process on a hardened host.
 fn by_kernel_name(rules: &ProcessRules, comm: &str) -> Option<String> {
-    let known =
-        rules.comm.iter().any(|name| name == comm) || (rules.version_named && is_version(comm));
+    let known = rules.comm.iter().any(|name| name == comm) || (rules.version_named && is_version(comm));
     known.then(|| format!("process name `{comm}`, its arguments cannot be read"))
 }
 
 fn named_like_program<'a>(rules: &'a ProcessRules, path: &str) -> Option<&'a str> {
-    rules
-        .programs
-        .iter()
-        .find(|name| *name == file_name(path))
-        .map(String::as_str)
+    rules.programs.iter().find(|name| *name == file_name(path)).map(String::as_str)
 }
 
 fn in_package(rules: &ProcessRules, path: &str) -> Option<String> {
@@ -88,9 +84,7 @@ fn on_path(rules: &ProcessRules, path: &str) -> Option<String> {
         .find(|pattern| {
             let wanted = pattern.rsplit('/');
             wanted.clone().count() <= segments().count()
-                && wanted
-                    .zip(segments())
-                    .all(|(wanted, segment)| wanted == "*" || wanted == segment)
+                && wanted.zip(segments()).all(|(wanted, segment)| wanted == "*" || wanted == segment)
         })
         .map(|pattern| format!("path `{pattern}`"))
 }
@@ -99,10 +93,7 @@ fn on_path(rules: &ProcessRules, path: &str) -> Option<String> {
 /// word that is no option can be a subcommand; what follows it, or `--`, is the prompt of a person.
 fn helper_word<'a>(rules: &ProcessRules, args: &'a [String]) -> Option<&'a str> {
     let is_one_of = |known: &[String], word: &str| known.iter().any(|one| one == word);
-    let before_prompt = args
-        .iter()
-        .map(String::as_str)
-        .take_while(|word| *word != "--");
+    let before_prompt = args.iter().map(String::as_str).take_while(|word| *word != "--");
     let mut words = before_prompt.peekable();
     let mut seen_subcommand = false;
     while let Some(word) = words.next() {

@@ -57,12 +57,8 @@ impl Registry {
     pub fn with_user(files: Vec<(String, String)>) -> (Self, Vec<ManifestProblem>) {
         let mut registry = Self::default();
         let mut problems = Vec::new();
-        let builtin = BUILTIN
-            .iter()
-            .map(|(file, text)| (Origin::Builtin, (*file).to_owned(), (*text).to_owned()));
-        let user = files
-            .into_iter()
-            .map(|(file, text)| (Origin::User(file.clone()), file, text));
+        let builtin = BUILTIN.iter().map(|(file, text)| (Origin::Builtin, (*file).to_owned(), (*text).to_owned()));
+        let user = files.into_iter().map(|(file, text)| (Origin::User(file.clone()), file, text));
         for (origin, file, text) in builtin.chain(user) {
             let added = Manifest::parse(&text).and_then(|manifest| registry.add(manifest, origin));
             if let Err(error) = added {
@@ -85,26 +81,18 @@ impl Registry {
     pub(crate) fn in_order_of_claim(&self) -> impl Iterator<Item = &Manifest> {
         let of_user = |entry: &&Entry| entry.origin != Origin::Builtin;
         let built_in = |entry: &&Entry| entry.origin == Origin::Builtin;
-        self.list()
-            .filter(of_user)
-            .chain(self.list().filter(built_in))
-            .map(|entry| &entry.manifest)
+        self.list().filter(of_user).chain(self.list().filter(built_in)).map(|entry| &entry.manifest)
     }
 
     fn add(&mut self, manifest: Manifest, origin: Origin) -> Result<(), ManifestError> {
-        if let Some(Entry {
-            origin: Origin::User(first),
-            ..
-        }) = self.entries.get(&manifest.id)
-        {
+        if let Some(Entry { origin: Origin::User(first), .. }) = self.entries.get(&manifest.id) {
             return Err(ManifestError {
                 line: None,
                 key: None,
                 message: format!("agent `{}` is described in {first} already", manifest.id),
             });
         }
-        self.entries
-            .insert(manifest.id.clone(), Entry { manifest, origin });
+        self.entries.insert(manifest.id.clone(), Entry { manifest, origin });
         Ok(())
     }
 }
@@ -114,9 +102,8 @@ mod tests {
     use super::{BUILTIN, Origin, Registry};
 
     fn user(file: &str, id: &str) -> (String, String) {
-        let text = format!(
-            "contract = 1\nid = \"{id}\"\nname = \"Mine\"\nrecorded = []\n[process]\nprograms = [\"mine\"]\n"
-        );
+        let text =
+            format!("contract = 1\nid = \"{id}\"\nname = \"Mine\"\nrecorded = []\n[process]\nprograms = [\"mine\"]\n");
         (file.to_owned(), text)
     }
 
@@ -134,51 +121,28 @@ mod tests {
     fn every_built_in_manifest_is_valid_and_named_like_its_file() {
         let (registry, problems) = Registry::with_user(Vec::new());
         assert_eq!(problems, []);
-        let files: Vec<String> = registry
-            .list()
-            .map(|entry| format!("{}.toml", entry.manifest.id))
-            .collect();
-        assert_eq!(
-            files,
-            BUILTIN.iter().map(|(file, _)| *file).collect::<Vec<_>>()
-        );
+        let files: Vec<String> = registry.list().map(|entry| format!("{}.toml", entry.manifest.id)).collect();
+        assert_eq!(files, BUILTIN.iter().map(|(file, _)| *file).collect::<Vec<_>>());
     }
 
     #[test]
     fn every_built_in_agent_but_cursor_is_tested_and_has_lifetimes() {
         for entry in Registry::builtin().list() {
             let manifest = &entry.manifest;
-            assert_eq!(
-                manifest.is_tested(),
-                manifest.id != "cursor",
-                "{}",
-                manifest.id
-            );
+            assert_eq!(manifest.is_tested(), manifest.id != "cursor", "{}", manifest.id);
             assert!(!manifest.lifetimes().is_empty(), "{}", manifest.id);
         }
     }
 
     #[test]
     fn a_user_file_adds_or_replaces_by_id() {
-        let (registry, problems) =
-            Registry::with_user(vec![user("a.toml", "aider"), user("b.toml", "codex")]);
+        let (registry, problems) = Registry::with_user(vec![user("a.toml", "aider"), user("b.toml", "codex")]);
         assert_eq!(problems, []);
         assert_eq!(
             render(&registry),
-            [
-                "aider from a.toml",
-                "claude",
-                "codex from b.toml",
-                "copilot",
-                "cursor",
-                "gemini",
-                "opencode"
-            ]
+            ["aider from a.toml", "claude", "codex from b.toml", "copilot", "cursor", "gemini", "opencode"]
         );
-        assert_eq!(
-            registry.get("codex").map(|manifest| manifest.name.as_str()),
-            Some("Mine")
-        );
+        assert_eq!(registry.get("codex").map(|manifest| manifest.name.as_str()), Some("Mine"));
     }
 
     #[test]
@@ -188,33 +152,18 @@ mod tests {
         let (registry, problems) = Registry::with_user(vec![broken, user("good.toml", "aider")]);
         let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
         assert_eq!(problems.len(), 1);
-        assert!(
-            problems[0].starts_with("bad.toml: line 6 (`programmes`): unknown field `programmes`"),
-            "{problems:?}"
-        );
+        assert!(problems[0].starts_with("bad.toml: line 6 (`programmes`): unknown field `programmes`"), "{problems:?}");
         assert_eq!(
             render(&registry),
-            [
-                "aider from good.toml",
-                "claude",
-                "codex",
-                "copilot",
-                "cursor",
-                "gemini",
-                "opencode"
-            ]
+            ["aider from good.toml", "claude", "codex", "copilot", "cursor", "gemini", "opencode"]
         );
     }
 
     #[test]
     fn the_first_of_two_user_files_for_one_agent_counts() {
-        let (registry, problems) =
-            Registry::with_user(vec![user("a.toml", "aider"), user("b.toml", "aider")]);
+        let (registry, problems) = Registry::with_user(vec![user("a.toml", "aider"), user("b.toml", "aider")]);
         let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
-        assert_eq!(
-            problems,
-            ["b.toml: agent `aider` is described in a.toml already"]
-        );
+        assert_eq!(problems, ["b.toml: agent `aider` is described in a.toml already"]);
         assert!(render(&registry).contains(&"aider from a.toml".to_owned()));
     }
 }

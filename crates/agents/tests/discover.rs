@@ -13,20 +13,13 @@ fn every_case_gives_the_expected_agent_and_explanation() {
     assert!(cases.len() >= 45, "only {} cases were found", cases.len());
     let mut failures = Vec::new();
     for case in &cases {
-        let found = identify(&registry, &case.processes, case.pane);
+        let found = identify(&registry, &case.processes, case.pane).agent();
         let answer = found.map_or("none".to_owned(), |found| {
-            let place = if found.foreground {
-                "foreground"
-            } else {
-                "background"
-            };
+            let place = if found.foreground { "foreground" } else { "background" };
             format!("{} {} {} {place}", found.agent, found.pid, found.state)
         });
         if answer != case.expect {
-            failures.push(format!(
-                "{}: expected {}, got {answer}",
-                case.name, case.expect
-            ));
+            failures.push(format!("{}: expected {}, got {answer}", case.name, case.expect));
         }
         let explanation = explain(&registry, &case.processes, case.pane);
         if explanation != case.explanation {
@@ -40,14 +33,9 @@ fn every_case_gives_the_expected_agent_and_explanation() {
 fn the_order_of_the_table_does_not_matter() {
     let registry = Registry::builtin();
     for mut case in cases() {
-        let expected = identify(&registry, &case.processes, case.pane);
+        let expected = identify(&registry, &case.processes, case.pane).agent();
         case.processes.reverse();
-        assert_eq!(
-            identify(&registry, &case.processes, case.pane),
-            expected,
-            "{}",
-            case.name
-        );
+        assert_eq!(identify(&registry, &case.processes, case.pane).agent(), expected, "{}", case.name);
     }
 }
 
@@ -55,26 +43,13 @@ fn the_order_of_the_table_does_not_matter() {
 fn what_the_user_wrote_claims_a_process_first() {
     let manifest = "contract = 1\nid = \"zed\"\nname = \"Zed\"\nrecorded = []\n\
                     [process]\nprograms = [\"claude\", \"zed\"]\nmodules = [\"zed\"]\n";
-    let (registry, problems) =
-        Registry::with_user(vec![("zed.toml".to_owned(), manifest.to_owned())]);
+    let (registry, problems) = Registry::with_user(vec![("zed.toml".to_owned(), manifest.to_owned())]);
     assert_eq!(problems, []);
-    let agent = |row: &str| identify(&registry, &[process(row)], 20).map(|found| found.agent);
-    assert_eq!(
-        agent("20 1 20 20 pts/1 S claude claude").as_deref(),
-        Some("zed")
-    );
-    assert_eq!(
-        agent("20 1 20 20 pts/1 S python3 python3.12 -m zed.main").as_deref(),
-        Some("zed")
-    );
-    assert_eq!(
-        agent("20 1 20 20 pts/1 S python3 python3 -m zedder").as_deref(),
-        None
-    );
-    assert_eq!(
-        agent("20 1 20 20 pts/1 S codex codex").as_deref(),
-        Some("codex")
-    );
+    let agent = |row: &str| identify(&registry, &[process(row)], 20).agent().map(|found| found.agent);
+    assert_eq!(agent("20 1 20 20 pts/1 S claude claude").as_deref(), Some("zed"));
+    assert_eq!(agent("20 1 20 20 pts/1 S python3 python3.12 -m zed.main").as_deref(), Some("zed"));
+    assert_eq!(agent("20 1 20 20 pts/1 S python3 python3 -m zedder").as_deref(), None);
+    assert_eq!(agent("20 1 20 20 pts/1 S codex codex").as_deref(), Some("codex"));
 }
 
 struct Case {
@@ -91,15 +66,8 @@ fn cases() -> Vec<Case> {
         .expect("the folder of cases")
         .map(|entry| {
             let path = entry.expect("a case").path();
-            let name = path
-                .file_stem()
-                .expect("a name")
-                .to_string_lossy()
-                .into_owned();
-            #[expect(
-                clippy::disallowed_methods,
-                reason = "the test reads its cases; the crate itself reads nothing"
-            )]
+            let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
+            #[expect(clippy::disallowed_methods, reason = "the test reads its cases; the crate itself reads nothing")]
             let text = std::fs::read_to_string(&path).expect("a readable case");
             case(name, &text)
         })
@@ -111,32 +79,19 @@ fn cases() -> Vec<Case> {
 fn case(name: String, text: &str) -> Case {
     let mut blocks = text.splitn(3, "\n\n");
     let header = blocks.next().expect("a header");
-    let table = blocks
-        .next()
-        .unwrap_or_else(|| panic!("{name} has no table"));
+    let table = blocks.next().unwrap_or_else(|| panic!("{name} has no table"));
     let explanation = blocks.next().unwrap_or_default().trim_end().to_owned();
     let value = |key: &str| {
         let line = header.lines().find_map(|line| line.strip_prefix(key));
-        line.unwrap_or_else(|| panic!("{name} has no `{key}`"))
-            .trim()
-            .to_owned()
+        line.unwrap_or_else(|| panic!("{name} has no `{key}`")).trim().to_owned()
     };
     let expect = value("expect:");
     let pane = value("pane:").parse().expect("a pid");
-    Case {
-        name,
-        expect,
-        pane,
-        processes: table.lines().map(process).collect(),
-        explanation,
-    }
+    Case { name, expect, pane, processes: table.lines().map(process).collect(), explanation }
 }
 
 fn process(row: &str) -> Process {
-    let words: Vec<String> = row
-        .split_whitespace()
-        .map(|word| word.replace('␣', " "))
-        .collect();
+    let words: Vec<String> = row.split_whitespace().map(|word| word.replace('␣', " ")).collect();
     let [pid, ppid, pgid, tpgid, tty, state, comm, argv @ ..] = words.as_slice() else {
         panic!("too few columns: {row}");
     };
@@ -150,10 +105,6 @@ fn process(row: &str) -> Process {
         start: u64::from(pid),
         state: state.chars().next().expect("a state"),
         comm: comm.clone(),
-        argv: if argv == ["-"] {
-            Vec::new()
-        } else {
-            argv.to_vec()
-        },
+        argv: if argv == ["-"] { Vec::new() } else { argv.to_vec() },
     }
 }

@@ -76,29 +76,23 @@ fn forest(words: &'static [&'static [&'static str]]) -> impl Strategy<Value = Ve
     let pid = 0_u32..12;
     let process = (
         (pid.clone(), pid.clone(), pid, -1_i32..12),
-        prop_oneof![
-            Just(None),
-            Just(Some("pts/1".to_owned())),
-            Just(Some("pts/2".to_owned()))
-        ],
+        prop_oneof![Just(None), Just(Some("pts/1".to_owned())), Just(Some("pts/2".to_owned()))],
         any::<u64>(),
         select(vec!['R', 'S', 'T', 'Z', 'D', '?']),
         word.clone(),
         vec(word, 0..7),
     );
-    let process = process.prop_map(
-        |((pid, ppid, pgid, tpgid), tty, start, state, comm, argv)| Process {
-            pid,
-            ppid,
-            pgid,
-            tpgid,
-            tty,
-            start,
-            state,
-            comm,
-            argv,
-        },
-    );
+    let process = process.prop_map(|((pid, ppid, pgid, tpgid), tty, start, state, comm, argv)| Process {
+        pid,
+        ppid,
+        pgid,
+        tpgid,
+        tty,
+        start,
+        state,
+        comm,
+        argv,
+    });
     vec(process, 0..16)
 }
 
@@ -107,13 +101,13 @@ proptest! {
 
     #[test]
     fn a_forest_without_any_agent_word_never_matches(processes in forest(&[PLAIN]), pane in 0_u32..12) {
-        prop_assert_eq!(identify(&REGISTRY, &processes, pane), None);
+        prop_assert_eq!(identify(&REGISTRY, &processes, pane).agent(), None);
     }
 
     #[test]
     fn what_is_found_is_a_living_process_on_a_terminal(processes in forest(&[PLAIN, AGENTS]), pane in 0_u32..12) {
         let explanation = explain(&REGISTRY, &processes, pane);
-        match identify(&REGISTRY, &processes, pane) {
+        match identify(&REGISTRY, &processes, pane).agent() {
             Some(found) => {
                 prop_assert!(REGISTRY.get(&found.agent).is_some());
                 prop_assert!(explanation.starts_with(&found.agent));

@@ -254,6 +254,7 @@ fn describe(value: &Value) -> String {
     match value {
         Value::TurnActive => "turn started".to_owned(),
         Value::TurnEnded(Outcome::Done) => "turn done".to_owned(),
+        Value::TurnEnded(Outcome::Settled) => "turn over".to_owned(),
         Value::TurnEnded(Outcome::Interrupted) => "turn interrupted".to_owned(),
         Value::TurnEnded(Outcome::Failed { cause }) => format!("turn failed: {}", cause.name()),
         Value::Idle => "idle".to_owned(),

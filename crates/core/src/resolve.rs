@@ -219,7 +219,7 @@ fn weight(fact: &Weighed<'_>) -> (Evidence, u8, Mark) {
         Value::TurnActive => 3,
         Value::Unblocked { .. } | Value::Work(_) => 2,
         Value::TurnEnded(Outcome::Done) => 1,
-        Value::TurnEnded(Outcome::Interrupted) | Value::Idle | Value::Background(_) | Value::Composer(_) => 0,
+        Value::TurnEnded(Outcome::Interrupted | Outcome::Settled) | Value::Idle | Value::Background(_) | Value::Composer(_) => 0,
     };
     (fact.evidence(), urgency, fact.held.last.mark)
 }
@@ -236,7 +236,7 @@ fn verdict(facts: &[Weighed<'_>], place: usize, around: Surroundings<'_>) -> Ver
         Value::TurnEnded(Outcome::Done) if around.now < aged_at => (State::Completed, "turn_done", fact.since),
         Value::TurnEnded(Outcome::Done) => (State::Idle, "completed_aged", aged_at),
         Value::TurnEnded(Outcome::Interrupted) => (State::Idle, "interrupted", fact.since),
-        Value::Idle => (State::Idle, "at_composer", fact.since),
+        Value::TurnEnded(Outcome::Settled) | Value::Idle => (State::Idle, "at_composer", fact.since),
         Value::Blocked(on) => {
             let (state, reason) = waiting(on);
             (state, reason, fact.since)

@@ -218,6 +218,9 @@ pub enum Outcome {
     Done,
     /// The person stopped it.
     Interrupted,
+    /// It is over, and how it ended is no longer of interest: the source says "idle" and means just that. Unlike
+    /// [`Signal::Idle`], which a source may say right after "done" without taking that back (F9).
+    Settled,
     /// It failed.
     Failed {
         /// Why.
@@ -349,7 +352,7 @@ pub fn from_state_name(name: &str) -> Result<Signal, UnknownStateName> {
         "needs_testing" => Signal::Blocked { on: Blocking::Input { kind: InputKind::NeedsTesting } },
         "waiting_approval" => Signal::Blocked { on: Blocking::Approval { subject: None, prompt_hash: None } },
         "completed" => Signal::TurnEnded { outcome: Outcome::Done },
-        "idle" => Signal::Idle,
+        "idle" => Signal::TurnEnded { outcome: Outcome::Settled },
         "error" => Signal::TurnEnded { outcome: Outcome::Failed { cause: Cause::Reported } },
         "unknown" => Signal::Withdrawn,
         _ => {

@@ -22,16 +22,9 @@ pub(super) fn open_shell(words: &[String]) -> Option<Opened> {
         if word.starts_with('-') && !word.starts_with("--") && word.contains('c') {
             return simple_command(words.get(at + 1)?).map(Opened::Command);
         }
-        at += if VALUE_OPTIONS.contains(&word.as_str()) {
-            2
-        } else {
-            1
-        };
+        at += if VALUE_OPTIONS.contains(&word.as_str()) { 2 } else { 1 };
     }
-    Some(Opened::Program(
-        Program::Script(words.get(at)?.clone()),
-        rest(words, at + 1),
-    ))
+    Some(Opened::Program(Program::Script(words.get(at)?.clone()), rest(words, at + 1)))
 }
 
 const SHELLS: &[&str] = &["ash", "bash", "dash", "fish", "ksh", "sh", "zsh"];
@@ -56,9 +49,6 @@ fn simple_command(text: &str) -> Option<Vec<String>> {
         }
     }
     words.extend(word);
-    let prefix = words
-        .iter()
-        .take_while(|word| is_assignment(word) || *word == "exec")
-        .count();
+    let prefix = words.iter().take_while(|word| is_assignment(word) || *word == "exec").count();
     Some(words.split_off(prefix))
 }

@@ -32,34 +32,12 @@ const fn wrapper(
     operands: usize,
     runs: Runs,
 ) -> Wrapper {
-    Wrapper {
-        names,
-        subcommand,
-        value_options,
-        operands,
-        runs,
-    }
+    Wrapper { names, subcommand, value_options, operands, runs }
 }
 
-const NODE_OPTIONS: &[&str] = &[
-    "-r",
-    "--require",
-    "--import",
-    "--loader",
-    "--experimental-loader",
-    "-C",
-    "--conditions",
-    "--env-file",
-];
-const NPX_OPTIONS: &[&str] = &[
-    "-p",
-    "--package",
-    "-w",
-    "--workspace",
-    "--prefix",
-    "--registry",
-    "--cache",
-];
+const NODE_OPTIONS: &[&str] =
+    &["-r", "--require", "--import", "--loader", "--experimental-loader", "-C", "--conditions", "--env-file"];
+const NPX_OPTIONS: &[&str] = &["-p", "--package", "-w", "--workspace", "--prefix", "--registry", "--cache"];
 const UV_OPTIONS: &[&str] = &[
     "--from",
     "--with",
@@ -107,18 +85,8 @@ const CONTAINER_OPTIONS: &[&str] = &[
     "--project-name",
     "--index",
 ];
-const KUBECTL_OPTIONS: &[&str] = &[
-    "-n",
-    "--namespace",
-    "-c",
-    "--container",
-    "--context",
-    "--cluster",
-    "--kubeconfig",
-    "-f",
-    "--filename",
-    "--user",
-];
+const KUBECTL_OPTIONS: &[&str] =
+    &["-n", "--namespace", "-c", "--container", "--context", "--cluster", "--kubeconfig", "-f", "--filename", "--user"];
 
 /// Tried in order; of several rows with one name, the first whose subcommand is there counts.
 #[rustfmt::skip]
@@ -176,20 +144,13 @@ impl Wrapper {
         }
         at = self.skip_options(words, at)?;
         if self.runs == Runs::ScriptOrModule && words.get(at)? == "-m" {
-            return Some(Opened::Program(
-                Program::Module(words.get(at + 1)?.clone()),
-                rest(words, at + 2),
-            ));
+            return Some(Opened::Program(Program::Module(words.get(at + 1)?.clone()), rest(words, at + 2)));
         }
         if self.operands > 0 {
             at = self.skip_options(words, at + self.operands)?;
         }
         if self.runs == Runs::CommandAfterAssignments {
-            at += words
-                .get(at..)?
-                .iter()
-                .take_while(|word| is_assignment(word))
-                .count();
+            at += words.get(at..)?.iter().take_while(|word| is_assignment(word)).count();
         }
         let program = words.get(at)?;
         match self.runs {
@@ -243,19 +204,14 @@ impl Wrapper {
         }
         let is_value_letter = |c: char| self.value_options.contains(&format!("-{c}").as_str());
         let letters = option.trim_start_matches('-');
-        !option.starts_with("--")
-            && letters.starts_with(|c| !is_value_letter(c))
-            && letters.ends_with(is_value_letter)
+        !option.starts_with("--") && letters.starts_with(|c| !is_value_letter(c)) && letters.ends_with(is_value_letter)
     }
 }
 
 /// A package without its version: `@openai/codex@latest`, `opencode-ai@1.18`, `aider-chat==0.80`.
 fn package(spec: &str) -> Program {
     let after_scope = usize::from(spec.starts_with('@'));
-    let version_at = spec
-        .char_indices()
-        .skip(after_scope)
-        .find(|(_, c)| matches!(c, '@' | '=' | '['))
-        .map(|(at, _)| at);
+    let version_at =
+        spec.char_indices().skip(after_scope).find(|(_, c)| matches!(c, '@' | '=' | '[')).map(|(at, _)| at);
     Program::Package(spec[..version_at.unwrap_or(spec.len())].to_owned())
 }

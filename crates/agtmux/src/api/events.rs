@@ -15,7 +15,7 @@ use super::peer::Peer;
 use super::{Api, convert};
 use crate::daemon::ingest::{self, Sender};
 use crate::error::CommandError;
-use crate::store::EventFilter;
+use crate::store::{EventFilter, StoreError};
 
 /// How many events one answer holds at most.
 const MOST: u32 = 1_000;
@@ -40,18 +40,23 @@ pub async fn list(State(api): State<Api>, Params(query): Params<EventsQuery>) ->
     let filter = EventFilter { runtime, ..EventFilter::default() };
     let log = api.handle.log().clone();
     let after = query.after;
-    let events = tokio::task::spawn_blocking(move || match after {
-        Some(after) => log.events_after(after, limit + 1, &filter),
-        None => log.newest_events(limit, &filter),
+    let reading = tokio::task::spawn_blocking(move || {
+        let events = match after {
+            Some(after) => log.events_after(after, limit + 1, &filter)?,
+            None => log.newest_events(limit, &filter)?,
+        };
+        let seqs = (events.first().map_or(0, |event| event.seq), events.last().map_or(0, |event| event.seq));
+        let runtimes = log.bound_runtimes(seqs.0, seqs.1)?;
+        Ok::<_, StoreError>((events, runtimes))
     });
-    let mut events = events.await.map_err(CommandError::internal)?.map_err(CommandError::from)?;
+    let (mut events, runtimes) = reading.await.map_err(CommandError::internal)?.map_err(CommandError::from)?;
     let truncated = after.is_some() && events.len() > limit;
     events.truncate(limit);
     Ok(Json(EventList {
         schema_version: SCHEMA_VERSION,
         generated_at: jiff::Timestamp::now().to_string(),
         next_after: events.last().map_or_else(|| after.unwrap_or(0), |event| event.seq),
-        items: events.iter().map(item).collect(),
+        items: events.iter().map(|event| item(event, runtimes.get(&event.seq))).collect(),
         truncated,
     }))
 }
@@ -69,13 +74,13 @@ async fn runtime_of(api: &Api, reference: String) -> Result<RuntimeId, CommandEr
         .await?
 }
 
-fn item(event: &Event) -> EventItem {
+fn item(event: &Event, bound: Option<&RuntimeId>) -> EventItem {
     let fact = serde_json::to_value(&event.fact).unwrap_or_default();
     EventItem {
         seq: event.seq,
         at: convert::time(event.at),
         kind: fact["type"].as_str().unwrap_or_default().to_owned(),
-        runtime_id: event.fact.runtime().map(ToString::to_string),
+        runtime_id: bound.or_else(|| event.fact.runtime()).map(ToString::to_string),
         text: convert::fact_text(&event.fact),
         fact,
     }

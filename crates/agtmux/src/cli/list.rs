@@ -227,11 +227,17 @@ pub fn panes_table(list: &PaneList, color: bool) -> String {
                 place(pane),
                 pane.identity.pane_id.clone(),
                 why(pane),
-                pane.attention.message.clone().or_else(|| pane.title.clone()).unwrap_or_default(),
+                pane.attention.message.clone().or_else(|| told_title(pane)).unwrap_or_default(),
             ],
         );
     }
     finish(sheet.render(), list.items.is_empty(), "no agent panes", &list.summary, &list.errors)
+}
+
+/// The title, unless it is what tmux calls a pane that nobody gave a title: the name of this host.
+fn told_title(pane: &PaneItem) -> Option<String> {
+    let host = rustix::system::uname();
+    pane.title.clone().filter(|title| Some(title.as_str()) != host.nodename().to_str().ok())
 }
 
 fn place(pane: &PaneItem) -> String {

@@ -80,6 +80,7 @@ impl MainLoop {
             self.settle(&mut waiting).await;
             self.tick().await;
             self.carry_out_intents().await;
+            self.write_rows_if_idle().await;
             self.snapshot_if_due();
             self.synced.send_if_modified(|synced| std::mem::replace(synced, self.world.is_synced()) != *synced);
         }
@@ -332,6 +333,16 @@ impl MainLoop {
                 self.writer.append(Batch { events: events.to_vec(), projection: Vec::new() }).await
             }
             outcome => outcome,
+        }
+    }
+
+    /// Rows go with the next events; when none come, they go now, so that a reader of the database is never far behind.
+    async fn write_rows_if_idle(&mut self) {
+        if self.inputs.is_empty() && self.world.store_problem.is_none() {
+            let projection = self.projection.take();
+            if !projection.is_empty() {
+                self.writer.append(Batch { events: Vec::new(), projection }).await.ok();
+            }
         }
     }
 

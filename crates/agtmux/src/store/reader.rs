@@ -1,5 +1,6 @@
 //! Queries, on connections of their own: a slow reader never holds up the writer, nor the other way round.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -82,6 +83,18 @@ impl Reader {
             let mut statement = connection.prepare_cached(&sql)?;
             let rows = statement.query_map(params_from_iter(values), log::decode)?;
             rows.filter_map(|row| row.map(Result::ok).transpose()).collect()
+        })
+    }
+
+    /// To which runtimes the signals between two places of the log, both included, were bound.
+    pub fn bound_runtimes(&self, first: u64, last: u64) -> Result<BTreeMap<u64, RuntimeId>, StoreError> {
+        let sql = "SELECT seq, runtime_id FROM events WHERE seq BETWEEN ?1 AND ?2 AND runtime_id IS NOT NULL";
+        self.with_connection(|connection| {
+            let mut statement = connection.prepare_cached(sql)?;
+            let rows = statement.query_map((integer(first), integer(last)), |row| {
+                Ok((row.get::<_, i64>(0)?.cast_unsigned(), RuntimeId::new(row.get::<_, String>(1)?)))
+            })?;
+            rows.collect()
         })
     }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agtmux_agents::Registry;
+use agtmux_agents::{Look, Registry};
 use agtmux_core::event::ProcessState;
 use agtmux_core::id::{AgentId, BootId, PaneId, PaneKey, ProcessKey, ServerId};
 use agtmux_core::reconcile::{AgentSight, FoundAgent};
@@ -20,6 +20,9 @@ use crate::platform::{self, Stat};
 /// How often panes are swept. With the time a look takes this keeps a suspended or started agent from going unseen
 /// for two seconds.
 pub const SWEEP_EVERY: Duration = Duration::from_millis(1_000);
+
+/// How often a pane that launches something is looked at again before the sweeps have to do.
+const LAUNCH_LOOKS: u32 = 10;
 
 /// The agents of one server.
 pub struct AgentWatch {
@@ -34,6 +37,8 @@ struct Pane {
     pid: u32,
     trace: Option<Trace>,
     agent: Option<Agent>,
+    /// How often in a row it was seen to be launching something.
+    launching: u32,
 }
 
 /// What of a process betrays that something else runs in its pane.
@@ -69,7 +74,7 @@ impl AgentWatch {
         for (id, pid) in panes {
             let pane = known.remove(&id).filter(|pane| pane.pid == pid).unwrap_or_else(|| {
                 new.push(id);
-                Pane { pid, trace: None, agent: None }
+                Pane { pid, trace: None, agent: None, launching: 0 }
             });
             self.panes.insert(id, pane);
         }
@@ -100,7 +105,9 @@ impl AgentWatch {
             let Some(pane) = self.panes.get_mut(id) else {
                 continue;
             };
-            let found = agtmux_agents::identify(&self.registry, &table.under(pane.pid), pane.pid);
+            let look = agtmux_agents::identify(&self.registry, &table.under(pane.pid), pane.pid);
+            pane.launching = if look == Look::Launching { pane.launching + 1 } else { 0 };
+            let found = look.agent();
             let process = found.as_ref().map(|found| ProcessKey { pid: found.pid, start: found.start });
             if pane.agent.as_ref().map(|agent| agent.process) != process {
                 pane.agent = process.map(|process| watch_exit(*id, process, self.exits.0.clone()));
@@ -118,6 +125,12 @@ impl AgentWatch {
             });
         }
         sights
+    }
+
+    /// The panes in which an agent is about to appear. A launch that takes too long is left to the sweeps.
+    pub fn launching(&self) -> Vec<PaneId> {
+        let launching = self.panes.iter().filter(|(_, pane)| (1..LAUNCH_LOOKS).contains(&pane.launching));
+        launching.map(|(id, _)| *id).collect()
     }
 
     /// Waits for the exit of an agent and gives its pane. Safe to cancel.

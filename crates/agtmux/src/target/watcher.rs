@@ -17,7 +17,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
 use super::agents::{AgentWatch, SWEEP_EVERY};
-use super::observation::{Connection, Observation, Surface};
+use super::observation::{Connection, Observation, StreamFigures, Surface};
 use super::observer::{CALL_DEADLINE, Observer};
 use super::streams::Streams;
 
@@ -29,6 +29,9 @@ const SETTLE: Duration = Duration::from_millis(10);
 
 /// A title that changes all the time, as a spinner does, is read no more often than this.
 const TITLE_PAUSE: Duration = Duration::from_millis(250);
+
+/// A shell takes a few milliseconds from being told to start an agent to having started it.
+const RELOOK_PAUSE: Duration = Duration::from_millis(50);
 
 /// How a watch ended.
 #[derive(Debug)]
@@ -117,6 +120,10 @@ impl<'a> Watcher<'a> {
                     }
                 }
                 () = at(life.titles.next()) => life.read_titles(&self.session).await?,
+                () = at(life.relook) => {
+                    let launching = life.agents.launching();
+                    life.look_at(&launching).await;
+                }
                 pane = life.agents.exited() => life.look_at(&[pane]).await,
                 _ = sweep.tick() => life.sweep().await,
                 _ = reconcile.tick() => {
@@ -147,7 +154,10 @@ struct Life<'a> {
     identity: ServerIdentity,
     agents: AgentWatch,
     streams: Streams,
+    figures: StreamFigures,
     titles: Titles,
+    /// When panes in which an agent is about to appear are looked at again.
+    relook: Option<Instant>,
     /// Names of the windows of panes. tmux renames a window after the program that runs in it, unless told not to.
     window_names: BTreeMap<PaneId, String>,
 }
@@ -171,7 +181,9 @@ impl<'a> Life<'a> {
             observer,
             agents: AgentWatch::new(observer.registry.clone(), observer.boot.clone(), server.clone()),
             streams: Streams::new(&observer.pipe_socket, observer.pipe_helper.clone()),
+            figures: StreamFigures::default(),
             titles: Titles::default(),
+            relook: None,
             window_names: BTreeMap::new(),
             server,
             identity,
@@ -228,9 +240,6 @@ impl<'a> Life<'a> {
         };
         self.look_at(&wanted).await;
         self.streams.keep(session.control(), &self.agents, &rows);
-        self.observer
-            .report(Observation::Streams { server: self.server.clone(), figures: self.streams.figures() })
-            .await;
         Ok(Sessions::SomeOfTheUsers)
     }
 
@@ -245,11 +254,17 @@ impl<'a> Life<'a> {
     async fn sweep(&mut self) {
         let suspects = self.agents.sweep();
         self.look_at(&suspects).await;
+        let figures = self.streams.figures();
+        if figures != self.figures {
+            self.figures = figures;
+            self.observer.report(Observation::Streams { server: self.server.clone(), figures }).await;
+        }
     }
 
     /// Looks for agents among the processes of these panes and reports what is there.
     async fn look_at(&mut self, panes: &[PaneId]) {
         let sights = self.agents.look_at(panes);
+        self.relook = (!self.agents.launching().is_empty()).then(|| Instant::now() + RELOOK_PAUSE);
         if !sights.is_empty() {
             self.observer.report(Observation::Agents { sights }).await;
         }

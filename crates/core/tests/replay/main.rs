@@ -57,6 +57,7 @@ replays! {
     restart_replay,
     screen_sees_what_hooks_miss,
     server_restart,
+    settled,
     source_clock_backwards,
     stale_both_ways,
     still_so,

@@ -243,6 +243,8 @@ fn signal(text: &str) -> Signal {
         "turn_started" => Signal::TurnStarted,
         "done" => Signal::TurnEnded { outcome: Outcome::Done },
         "interrupted" => Signal::TurnEnded { outcome: Outcome::Interrupted },
+        "settled" => Signal::TurnEnded { outcome: Outcome::Settled },
+        "idle" => Signal::Idle,
         "failed" => Signal::TurnEnded { outcome: Outcome::Failed { cause: cause() } },
         "approval" => Signal::Blocked { on: Blocking::Approval { subject: some(), prompt_hash: None } },
         "question" => Signal::Blocked { on: Blocking::Input { kind: InputKind::Question } },
