@@ -1,0 +1,159 @@
+//! Which figures are measured, on which fleet, in which order.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use rustix::process::Signal;
+
+use crate::cleanup;
+use crate::daemon::Daemon;
+use crate::figures::changes::Changes;
+use crate::figures::{durable, exec, idle, kill, list, output, restart, signal};
+use crate::fleet::{Fleet, Pane};
+use crate::poller::{self, Polling};
+use crate::report::{self, Report, say};
+
+/// How much is measured.
+struct Plan {
+    /// Sizes of fleet for the list; the last one is for everything else.
+    fleets: &'static [usize],
+    /// How often a process that takes milliseconds is run.
+    runs: usize,
+    /// How often something is changed in a pane.
+    changes: usize,
+    /// How often something is changed that may take seconds to be seen.
+    slow_changes: usize,
+    restarts: usize,
+    polls: usize,
+    idle: Duration,
+    output: Duration,
+    /// Batches of a thousand events.
+    batches: u64,
+    rounds: usize,
+}
+
+const FULL: Plan = Plan {
+    fleets: &[10, 100, 500],
+    runs: 100,
+    changes: 100,
+    slow_changes: 20,
+    restarts: 5,
+    polls: 3,
+    idle: Duration::from_secs(30),
+    output: Duration::from_secs(5),
+    batches: 100,
+    rounds: 3,
+};
+
+const QUICK: Plan = Plan {
+    fleets: &[10, 100],
+    runs: 20,
+    changes: 20,
+    slow_changes: 4,
+    restarts: 2,
+    polls: 2,
+    idle: Duration::from_secs(5),
+    output: Duration::from_secs(2),
+    batches: 20,
+    rounds: 1,
+};
+
+/// What was asked for.
+struct Arguments {
+    quick: bool,
+    write: bool,
+}
+
+pub(crate) fn main() -> Result<()> {
+    let mut given: Vec<String> = std::env::args().skip(1).collect();
+    if let [flag, socket, sessions @ ..] = given.as_slice()
+        && flag == kill::PLAIN_WATCHER
+    {
+        return kill::plain_watcher(socket, sessions);
+    }
+    // Cargo says whether it was asked to bench; `cargo test --benches` does not mean this.
+    let asked = given.iter().any(|argument| argument == "--bench");
+    given.retain(|argument| argument != "--bench");
+    if !asked {
+        return Ok(());
+    }
+    let arguments = parse(&given)?;
+    cleanup::on_signals()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    runtime.block_on(measure(&arguments))
+}
+
+fn parse(given: &[String]) -> Result<Arguments> {
+    let mut arguments = Arguments { quick: false, write: false };
+    for argument in given {
+        match argument.as_str() {
+            "--quick" => arguments.quick = true,
+            "--write" => arguments.write = true,
+            other => bail!("unknown argument {other:?}; there are --quick and --write"),
+        }
+    }
+    Ok(arguments)
+}
+
+async fn measure(arguments: &Arguments) -> Result<()> {
+    let plan = if arguments.quick { &QUICK } else { &FULL };
+    let load = report::load_average();
+    say(&format!("load average before: {load}"));
+    let mut report = Report::default();
+    exec::measure(plan.runs, &mut report)?;
+    durable::by_writer(plan.batches, plan.rounds, &mut report).await?;
+    kill::measure(&mut report).await?;
+    let (largest, smaller) = plan.fleets.split_last().map_or((&0, &[][..]), |split| split);
+    for agents in smaller {
+        let fleet = Fleet::of_agents(*agents)?;
+        let daemon = Daemon::settled(&fleet).await?;
+        list::measure(&fleet, plan.runs, &mut report)?;
+        idle::memory(&fleet, &daemon, &mut report);
+    }
+    largest_fleet(*largest, plan, &mut report).await?;
+
+    let table = report.markdown(&report::circumstances(&load));
+    say(&format!("\n{table}"));
+    say(&format!("{} goals missed", report.missed()));
+    if arguments.write {
+        let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/performance.md");
+        report::write_into(&document, &table)?;
+    }
+    Ok(())
+}
+
+/// First what needs an unwatched fleet, then what needs a watched one, and last what uses agents up.
+async fn largest_fleet(agents: usize, plan: &Plan, report: &mut Report) -> Result<()> {
+    let fleet = Fleet::of_agents(agents)?;
+    let alone = idle::unwatched(&fleet, plan.idle / 3).await;
+    let polling = poller::poll(&fleet, plan.polls)?;
+    restart::measure(&fleet, plan.restarts, &polling, report).await?;
+    for writing in [agents / 10, agents] {
+        output::measure(&fleet, writing, plan.output, report).await?;
+    }
+
+    let daemon = Daemon::settled(&fleet).await?;
+    idle::cpu(&fleet, &daemon, plan.idle, alone, &polling, report).await?;
+    list::measure(&fleet, plan.runs, report)?;
+    let (items, _) = daemon.wait_for_agents(agents).await?;
+    signal::posted(&fleet, &daemon, &items, plan.runs * 5, report).await?;
+    signal::command(&fleet, &daemon, plan.runs, report).await?;
+    durable::through_daemon(&daemon, &items, plan.rounds, report).await?;
+    idle::memory(&fleet, &daemon, report);
+    changes(&fleet, &daemon, &polling, plan, report).await
+}
+
+async fn changes(fleet: &Fleet, daemon: &Daemon, polling: &Polling, plan: &Plan, report: &mut Report) -> Result<()> {
+    let changes = Changes { fleet, daemon, polling };
+    changes.jobs(plan.slow_changes, report).await?;
+    changes.titles(some(&fleet.panes, 0, plan.changes), report).await?;
+    changes.ends(some(&fleet.panes, 0, plan.changes), Signal::TERM, report).await?;
+    changes.ends(some(&fleet.panes, plan.changes, plan.changes), Signal::KILL, report).await
+}
+
+/// So many panes, but never the last one: a server ends with it.
+fn some(panes: &[Pane], from: usize, count: usize) -> &[Pane] {
+    let end = (from + count).min(panes.len().saturating_sub(1));
+    &panes[from.min(end)..end]
+}
