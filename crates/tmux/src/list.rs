@@ -9,11 +9,12 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::client::{Client, ClientError};
+use crate::client::ClientError;
 use crate::command::Command;
 use crate::id::{PaneId, SessionId, WindowId, decimal};
 use crate::nonce::nonce;
 use crate::server::{ServerIdentity, Version};
+use crate::transport::Transport;
 
 /// How much to ask of each pane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,7 +113,7 @@ pub struct ClientRow {
 }
 
 /// Lists the panes of all sessions, hidden ones included.
-pub async fn panes(client: &Client, detail: Detail, deadline: Duration) -> Result<Vec<PaneRow>, ClientError> {
+pub async fn panes(client: &impl Transport, detail: Detail, deadline: Duration) -> Result<Vec<PaneRow>, ClientError> {
     let command = |format| Command::new("list-panes").flag("-a").opt("-F", format);
     records(client, command, PANE_NUMBERS, texts(detail), deadline)
         .await?
@@ -123,7 +124,7 @@ pub async fn panes(client: &Client, detail: Detail, deadline: Duration) -> Resul
 
 /// Asks for one pane, in the session that tmux would show it in. `None` if it is gone.
 pub async fn pane(
-    client: &Client,
+    client: &impl Transport,
     pane: PaneId,
     detail: Detail,
     deadline: Duration,
@@ -139,7 +140,7 @@ pub async fn pane(
 }
 
 /// Lists the attached clients, our own included.
-pub async fn clients(client: &Client, deadline: Duration) -> Result<Vec<ClientRow>, ClientError> {
+pub async fn clients(client: &impl Transport, deadline: Duration) -> Result<Vec<ClientRow>, ClientError> {
     let command = |format| Command::new("list-clients").opt("-F", format);
     let records = records(client, command, CLIENT_NUMBERS, CLIENT_TEXTS, deadline).await?;
     // A client that is just being attached shows no session yet: it is not a row.
@@ -147,7 +148,7 @@ pub async fn clients(client: &Client, deadline: Duration) -> Result<Vec<ClientRo
 }
 
 /// Asks which server this is.
-pub async fn identity(client: &Client, deadline: Duration) -> Result<(ServerIdentity, Version), ClientError> {
+pub async fn identity(client: &impl Transport, deadline: Duration) -> Result<(ServerIdentity, Version), ClientError> {
     let command = |format| Command::new("display-message").flag("-p").arg(format);
     let records = records(client, command, &["pid", "start_time"], &["socket_path", "version"], deadline).await?;
     let identify = |record: &Record| {
@@ -294,7 +295,7 @@ impl<'a> Numbers<'a> {
 }
 
 async fn records(
-    client: &Client,
+    client: &impl Transport,
     command: impl FnOnce(String) -> Command,
     numbers: &[&str],
     texts: &[&str],

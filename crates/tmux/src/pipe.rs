@@ -27,11 +27,12 @@ use tokio::io::{AsyncRead, Interest, ReadBuf};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::time::timeout;
 
-use crate::client::{Client, ClientError};
+use crate::client::ClientError;
 use crate::command::{Command, Script, escape_time_format};
 use crate::id::PaneId;
 use crate::nonce::nonce;
 use crate::platform;
+use crate::transport::Transport;
 
 /// How long a helper may take between connecting and passing the descriptor.
 const HELPER_DEADLINE: Duration = Duration::from_secs(2);
@@ -100,7 +101,7 @@ impl PipeReceiver {
     /// [`helper::send_stdin`] with them.
     pub async fn arm(
         &self,
-        client: &Client,
+        client: &impl Transport,
         pane: PaneId,
         pane_pid: u32,
         helper: &[OsString],

@@ -284,7 +284,7 @@ fn attach_arguments(id: SessionId) -> Vec<OsString> {
 /// tmux 3.3a crashes when a session comes or goes between the first and the last message of a control client that
 /// connects. That is far less than a millisecond, but two observers that start together hit it. A lock on the directory
 /// of the socket keeps them apart and leaves no file behind; where it cannot be had we go on without.
-async fn connecting_turn(socket: &Path, deadline: Duration) -> Option<OwnedFd> {
+pub(crate) async fn connecting_turn(socket: &Path, deadline: Duration) -> Option<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let directory = rustix::fs::open(socket.parent()?, flags, Mode::empty()).ok()?;
     let deadline = tokio::time::Instant::now() + deadline;

@@ -80,6 +80,9 @@ enum Verb {
     Demo(demo::DemoArgs),
     /// Print a completion script for a shell
     Completions(completions::CompletionsArgs),
+    /// Tidy up in tmux when the daemon that holds standard input is gone
+    #[command(hide = true)]
+    Janitor,
     /// Hand this process's standard input to the daemon (tmux runs this for `pipe-pane`)
     #[command(hide = true)]
     PipeFd {
@@ -135,6 +138,9 @@ fn run(cli: Cli) -> Result<(), CommandError> {
         return agtmux_tmux::pipe::helper::send_stdin(socket, token)
             .map_err(|error| CommandError::new(ErrorCode::DaemonUnreachable, error.to_string()));
     }
+    if let Verb::Janitor = &cli.verb {
+        return agtmux_tmux::janitor::serve(std::io::stdin().lock()).map_err(CommandError::internal);
+    }
     let paths = Paths::from_env()?;
     let tmux_socket = match cli.tmux_socket.as_deref() {
         Some(text) => Some(socket::from_argument(text)?),
@@ -160,6 +166,7 @@ async fn dispatch(verb: Verb, context: &Context) -> Result<(), CommandError> {
         Verb::Doctor(args) => doctor::run(args, context).await,
         Verb::Demo(args) => demo::run(args, context).await,
         Verb::Completions(args) => completions::run(&args),
-        Verb::PipeFd { .. } => Ok(()),
+        // Done before there was a runtime.
+        Verb::PipeFd { .. } | Verb::Janitor => Ok(()),
     }
 }

@@ -40,6 +40,19 @@ pub struct TmuxConfig {
     pub sockets: Vec<String>,
     /// The tmux program.
     pub program: Option<PathBuf>,
+    /// How the daemon talks to tmux: `plain`, or `control` for a tmux that survives control clients (3.8 and newer).
+    pub link: Link,
+}
+
+/// How the daemon talks to tmux.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Link {
+    /// By ordinary clients.
+    #[default]
+    Plain,
+    /// By control clients on a hidden session.
+    Control,
 }
 
 /// `[store]`.

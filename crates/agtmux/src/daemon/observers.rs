@@ -1,7 +1,6 @@
 //! Starts an observer for every tmux server that is watched, and ends them all.
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,6 +11,7 @@ use tokio::task::JoinSet;
 
 use super::handle::Input;
 use super::world::LOCAL;
+use crate::target::link::LinkKind;
 use crate::target::observation::Observation;
 use crate::target::observer::Observer;
 
@@ -22,7 +22,8 @@ const REPORTS: usize = 64;
 pub struct Observers {
     tmux: PathBuf,
     pipe_socket: PathBuf,
-    pipe_helper: Vec<OsString>,
+    helper: PathBuf,
+    link: LinkKind,
     registry: Arc<Registry>,
     boot: BootId,
     reports: mpsc::Sender<Observation>,
@@ -35,6 +36,7 @@ impl Observers {
     /// No observers yet; those to come report to the main loop.
     pub fn new(
         tmux: PathBuf,
+        link: LinkKind,
         pipe_socket: PathBuf,
         registry: Arc<Registry>,
         boot: BootId,
@@ -55,7 +57,8 @@ impl Observers {
         Self {
             tmux,
             pipe_socket,
-            pipe_helper: vec![helper.into(), "pipe-fd".into()],
+            helper,
+            link,
             registry,
             boot,
             reports,
@@ -75,7 +78,9 @@ impl Observers {
             socket: socket.to_owned(),
             tmux: self.tmux.clone(),
             pipe_socket: self.pipe_socket.with_extension(format!("pipe{}", self.watched.len())),
-            pipe_helper: self.pipe_helper.clone(),
+            pipe_helper: vec![self.helper.clone().into(), "pipe-fd".into()],
+            link: self.link,
+            janitor: vec![self.helper.clone().into(), "janitor".into()],
             registry: self.registry.clone(),
             boot: self.boot.clone(),
             reports: self.reports.clone(),

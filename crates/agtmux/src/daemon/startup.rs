@@ -29,6 +29,7 @@ use crate::error::CommandError;
 use crate::paths::private_dir;
 use crate::platform;
 use crate::store::{self, Batch};
+use crate::target::link::LinkKind;
 use crate::target::socket;
 
 /// How many inputs may wait for the main loop.
@@ -50,6 +51,10 @@ pub async fn start(options: &Options) -> Result<Started, CommandError> {
     let loaded = config::load(&options.paths.config_dir)?;
     let mut notes: Vec<_> = loaded.warnings.iter().map(|warning| format!("config.toml: {warning}")).collect();
     let tmux = find_tmux(&loaded.config)?;
+    let link = match loaded.config.tmux.link {
+        config::Link::Plain => LinkKind::Plain,
+        config::Link::Control => LinkKind::Control,
+    };
     let (registry, problems) = Registry::with_user(user_manifests(&options.paths.config_dir));
     notes.extend(problems.iter().map(ToString::to_string));
     private_dir(&options.paths.state_dir)?;
@@ -78,7 +83,7 @@ pub async fn start(options: &Options) -> Result<Started, CommandError> {
     if let Some(dir) = pipe_socket.parent() {
         private_dir(dir)?;
     }
-    let observers = Observers::new(tmux, pipe_socket, Arc::new(registry), BootId::new(boot), inputs.clone());
+    let observers = Observers::new(tmux, link, pipe_socket, Arc::new(registry), BootId::new(boot), inputs.clone());
     let projection = Projection::of_targets(&engine);
     let mut mainloop = MainLoop {
         world: World {

@@ -11,13 +11,13 @@ use std::time::Duration;
 use agtmux_agents::Registry;
 use agtmux_core::id::{BootId, TargetName};
 use agtmux_tmux::server;
-use agtmux_tmux::session::{HiddenSession, SessionError};
 use tokio::process::Command;
 use tokio::sync::{mpsc, watch};
 use tokio::time::sleep;
 
+use super::link::{Link, LinkError, LinkKind};
 use super::observation::{Connection, Observation};
-use super::watcher::{End, Watcher};
+use super::watcher::{self, End};
 
 /// How often a server that is not there is looked for. A connection test costs microseconds.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -42,6 +42,10 @@ pub struct Observer {
     pub pipe_socket: PathBuf,
     /// The command line that hands one over.
     pub pipe_helper: Vec<OsString>,
+    /// Which clients to connect with.
+    pub link: LinkKind,
+    /// The command line of a janitor.
+    pub janitor: Vec<OsString>,
     /// What agents look like.
     pub registry: Arc<Registry>,
     /// The boot that processes belong to.
@@ -65,10 +69,10 @@ impl Observer {
             } else if wary && !self.has_user_session().await {
                 pause = LOOK_EVERY * 4;
             } else {
-                match HiddenSession::open(&self.tmux, &self.socket, CALL_DEADLINE).await {
-                    Ok((session, notifications)) => {
+                match Link::open(&self).await {
+                    Ok(link) => {
                         reported = None;
-                        match Watcher::new(&self, session, notifications).run(&mut stop).await {
+                        match watcher::watch(&self, link, &mut stop).await {
                             End::Stopped => return,
                             End::LastSessionClosed => wary = true,
                             End::Unsupported { version } => {
@@ -82,14 +86,10 @@ impl Observer {
                             }
                         }
                     }
-                    Err(SessionError::NoServer(_)) => pause = LOOK_EVERY,
+                    Err(LinkError::NoServer) => pause = LOOK_EVERY,
                     Err(error) => {
                         let why = error.to_string();
-                        let status = match error {
-                            SessionError::Spawn { .. } => Connection::Unusable { why },
-                            _ => Connection::Connecting { why: Some(why) },
-                        };
-                        self.connection(&mut reported, status).await;
+                        self.connection(&mut reported, Connection::Connecting { why: Some(why) }).await;
                         pause = (pause * 2).min(LONGEST_PAUSE);
                     }
                 }

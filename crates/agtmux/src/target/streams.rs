@@ -11,7 +11,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use agtmux_core::id::PaneId;
-use agtmux_tmux::Client;
 use agtmux_tmux::list::PaneRow;
 use agtmux_tmux::pipe::{ArmError, PipeReceiver, PipeStream};
 use tokio::sync::mpsc;
@@ -19,6 +18,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::agents::AgentWatch;
+use super::link::Commands;
 use super::observation::StreamFigures;
 use super::observer::CALL_DEADLINE;
 
@@ -28,7 +28,7 @@ const GIVE_UP_AFTER: Duration = Duration::from_secs(15);
 /// The streams of one server.
 pub struct Streams {
     shared: Arc<Shared>,
-    wanted: mpsc::UnboundedSender<(Client, PaneId, u32)>,
+    wanted: mpsc::UnboundedSender<(Commands, PaneId, u32)>,
     _tasks: JoinSet<()>,
 }
 
@@ -78,7 +78,7 @@ impl Streams {
     }
 
     /// Asks for the streams of agent panes that have none, in the background.
-    pub fn keep(&self, client: &Client, agents: &AgentWatch, rows: &BTreeMap<PaneId, PaneRow>) {
+    pub fn keep(&self, client: &Commands, agents: &AgentWatch, rows: &BTreeMap<PaneId, PaneRow>) {
         let mut stages = self.shared.stages();
         stages.retain(|pane, _| rows.contains_key(pane));
         let now = Instant::now();
@@ -110,7 +110,7 @@ async fn arm(
     receiver: Arc<PipeReceiver>,
     shared: Arc<Shared>,
     helper: Vec<OsString>,
-    mut requests: mpsc::UnboundedReceiver<(Client, PaneId, u32)>,
+    mut requests: mpsc::UnboundedReceiver<(Commands, PaneId, u32)>,
 ) {
     while let Some((client, pane, pid)) = requests.recv().await {
         let tmux_pane = agtmux_tmux::PaneId(pane.0);

@@ -1,5 +1,5 @@
-//! Watches one life of one tmux server: two silent control clients, the hook queue, the process table and the
-//! streams of agent panes; and asks tmux for the whole truth every ten seconds and on any doubt.
+//! Watches one life of one tmux server: what its hooks tell, the process table and the streams of agent panes; and asks
+//! tmux for the whole truth every ten seconds and on any doubt.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,16 +7,16 @@ use std::time::Duration;
 use agtmux_core::event::Place;
 use agtmux_core::id::{PaneId, PaneKey, ServerId, SessionId, WindowId};
 use agtmux_core::reconcile::{PaneSight, ServerSight};
-use agtmux_tmux::Notification;
 use agtmux_tmux::client::ClientError;
-use agtmux_tmux::hook_queue::{HookBatch, HookKind, HookQueue, HookReader, Verified};
+use agtmux_tmux::hook_queue::{HookKind, Verified};
 use agtmux_tmux::list::{self, Detail, PaneRow};
 use agtmux_tmux::server::{ServerIdentity, Version};
-use agtmux_tmux::session::{self, HiddenSession};
-use tokio::sync::{mpsc, watch};
+use agtmux_tmux::session;
+use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
 use super::agents::{AgentWatch, SWEEP_EVERY};
+use super::link::{Link, LinkEvent, is_structural};
 use super::observation::{Connection, Observation, StreamFigures, Surface};
 use super::observer::{CALL_DEADLINE, Observer};
 use super::streams::Streams;
@@ -52,90 +52,57 @@ pub enum End {
     },
 }
 
-/// Watches one life of one server.
-pub struct Watcher<'a> {
-    observer: &'a Observer,
-    session: HiddenSession,
-    notifications: mpsc::Receiver<Notification>,
+/// Watches one life of one server over a link that was just opened, until the server is lost or the daemon ends.
+pub async fn watch(observer: &Observer, mut link: Link, stop: &mut watch::Receiver<bool>) -> End {
+    let end = match follow(observer, &mut link, stop).await {
+        Ok(end) => end,
+        Err(error) => End::Lost { why: error.to_string() },
+    };
+    link.close().await;
+    end
 }
 
-impl<'a> Watcher<'a> {
-    /// A watcher on a hidden session that was just opened.
-    pub fn new(observer: &'a Observer, session: HiddenSession, notifications: mpsc::Receiver<Notification>) -> Self {
-        Self { observer, session, notifications }
+async fn follow(observer: &Observer, link: &mut Link, stop: &mut watch::Receiver<bool>) -> Result<End, ClientError> {
+    let (identity, version) = list::identity(link.commands(), CALL_DEADLINE).await?;
+    if !version.supported() {
+        return Ok(End::Unsupported { version: version.to_string() });
     }
-
-    /// Watches until the server is lost or the daemon ends.
-    pub async fn run(mut self, stop: &mut watch::Receiver<bool>) -> End {
-        let end = match self.watch(stop).await {
-            Ok(end) => end,
-            Err(error) => End::Lost { why: error.to_string() },
-        };
-        self.session.close(CALL_DEADLINE).await;
-        end
+    let mut life = Life::begin(observer, identity, &version).await;
+    if life.reconcile(link, Detail::Full).await? == Sessions::NoneOfTheUsers {
+        return Ok(End::LastSessionClosed);
     }
-
-    async fn watch(&mut self, stop: &mut watch::Receiver<bool>) -> Result<End, ClientError> {
-        let (identity, version) = list::identity(self.session.control(), CALL_DEADLINE).await?;
-        if !version.supported() {
-            return Ok(End::Unsupported { version: version.to_string() });
-        }
-        let mut life = Life::begin(self.observer, identity, &version).await;
-        let (hooks, mut events) = HookQueue::install(&self.session, CALL_DEADLINE).await?;
-        if life.reconcile(&self.session, Detail::Full).await? == Sessions::NoneOfTheUsers {
-            hooks.remove(CALL_DEADLINE).await.ok();
-            return Ok(End::LastSessionClosed);
-        }
-        let outcome = self.follow(&mut life, &hooks, &mut events, stop).await;
-        hooks.remove(CALL_DEADLINE).await.ok();
-        outcome
+    let mut reconcile = interval(RECONCILE_EVERY);
+    let mut sweep = interval(SWEEP_EVERY);
+    for timer in [&mut reconcile, &mut sweep] {
+        timer.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        timer.reset();
     }
-
-    async fn follow(
-        &mut self,
-        life: &mut Life<'_>,
-        hooks: &HookQueue,
-        events: &mut HookReader,
-        stop: &mut watch::Receiver<bool>,
-    ) -> Result<End, ClientError> {
-        let mut reconcile = interval(RECONCILE_EVERY);
-        let mut sweep = interval(SWEEP_EVERY);
-        for timer in [&mut reconcile, &mut sweep] {
-            timer.set_missed_tick_behavior(MissedTickBehavior::Delay);
-            timer.reset();
-        }
-        let mut doubt: Option<Instant> = None;
-        loop {
-            tokio::select! {
-                notification = self.notifications.recv() => match notification {
-                    Some(notification) if concerns_structure(&notification) => life.doubt(&mut doubt),
-                    Some(_) => {}
-                    None => return Ok(End::Lost { why: self.session.control().closed().await }),
-                },
-                batch = events.next_batch() => life.hook_events(&batch?, &mut doubt),
-                () = at(doubt) => {
-                    doubt = None;
-                    if life.reconcile(&self.session, Detail::Light).await? == Sessions::NoneOfTheUsers {
-                        return Ok(End::LastSessionClosed);
-                    }
+    let mut doubt: Option<Instant> = None;
+    loop {
+        tokio::select! {
+            event = link.next_event() => life.take(&event?, &mut doubt),
+            () = at(doubt) => {
+                doubt = None;
+                if life.reconcile(link, Detail::Light).await? == Sessions::NoneOfTheUsers {
+                    return Ok(End::LastSessionClosed);
                 }
-                () = at(life.titles.next()) => life.read_titles(&self.session).await?,
-                () = at(life.relook) => {
-                    let launching = life.agents.launching();
-                    life.look_at(&launching).await;
-                }
-                pane = life.agents.exited() => life.look_at(&[pane]).await,
-                _ = sweep.tick() => life.sweep().await,
-                _ = reconcile.tick() => {
-                    if hooks.verify(CALL_DEADLINE).await? == Verified::Reinstalled {
-                        tracing::info!("the hooks had been removed and are back");
-                    }
-                    if life.reconcile(&self.session, Detail::Full).await? == Sessions::NoneOfTheUsers {
-                        return Ok(End::LastSessionClosed);
-                    }
-                }
-                _ = stop.changed() => return Ok(End::Stopped),
             }
+            () = at(life.titles.next()) => life.read_titles(link).await?,
+            () = at(life.relook) => {
+                let launching = life.agents.launching();
+                life.look_at(&launching).await;
+            }
+            pane = life.agents.exited() => life.look_at(&[pane]).await,
+            _ = sweep.tick() => life.sweep().await,
+            _ = reconcile.tick() => {
+                if link.verify().await? == Verified::Reinstalled {
+                    tracing::info!("the hooks had been removed and are back");
+                }
+                if life.reconcile(link, Detail::Full).await? == Sessions::NoneOfTheUsers {
+                    return Ok(End::LastSessionClosed);
+                }
+            }
+            _ = stop.changed() => return Ok(End::Stopped),
         }
     }
 }
@@ -190,33 +157,26 @@ impl<'a> Life<'a> {
         }
     }
 
-    /// Something may have changed: look, but give a burst the time to end.
-    fn doubt(&self, doubt: &mut Option<Instant>) {
-        doubt.get_or_insert_with(|| Instant::now() + SETTLE);
-    }
-
-    fn hook_events(&mut self, batch: &HookBatch, doubt: &mut Option<Instant>) {
-        if batch.missed {
-            self.doubt(doubt);
-        }
-        for event in &batch.events {
-            match event.kind {
-                HookKind::TitleChanged => {
-                    if let Some(pane) = event.pane {
-                        self.titles.changed(PaneId(pane.0));
-                    }
+    /// Titles are read one by one. Whatever else happened, all panes are looked at, but a burst is given time to end.
+    fn take(&mut self, event: &LinkEvent, doubt: &mut Option<Instant>) {
+        let doubtful = match event {
+            LinkEvent::Structure => true,
+            LinkEvent::Hooks(batch) => {
+                let titles = batch.events.iter().filter(|event| event.kind == HookKind::TitleChanged);
+                for pane in titles.filter_map(|event| event.pane) {
+                    self.titles.changed(PaneId(pane.0));
                 }
-                HookKind::Bell => {}
-                HookKind::Split | HookKind::PaneExited | HookKind::PaneDied | HookKind::LayoutChanged => {
-                    self.doubt(doubt);
-                }
+                batch.missed || batch.events.iter().any(|event| is_structural(event.kind))
             }
+        };
+        if doubtful {
+            doubt.get_or_insert_with(|| Instant::now() + SETTLE);
         }
     }
 
     /// Asks tmux for the truth and reports it; looks into panes that are new or changed hands.
-    async fn reconcile(&mut self, session: &HiddenSession, detail: Detail) -> Result<Sessions, ClientError> {
-        let rows = list::panes(session.control(), detail, CALL_DEADLINE).await?;
+    async fn reconcile(&mut self, link: &Link, detail: Detail) -> Result<Sessions, ClientError> {
+        let rows = list::panes(link.commands(), detail, CALL_DEADLINE).await?;
         let rows = one_per_pane(rows);
         if rows.is_empty() {
             return Ok(Sessions::NoneOfTheUsers);
@@ -239,7 +199,7 @@ impl<'a> Life<'a> {
             Detail::Light => suspects,
         };
         self.look_at(&wanted).await;
-        self.streams.keep(session.control(), &self.agents, &rows);
+        self.streams.keep(link.commands(), &self.agents, &rows);
         Ok(Sessions::SomeOfTheUsers)
     }
 
@@ -270,10 +230,10 @@ impl<'a> Life<'a> {
         }
     }
 
-    async fn read_titles(&mut self, session: &HiddenSession) -> Result<(), ClientError> {
+    async fn read_titles(&mut self, link: &Link) -> Result<(), ClientError> {
         for pane in self.titles.take_due() {
-            let tmux_pane = agtmux_tmux::id::PaneId(pane.0);
-            match list::pane(session.control(), tmux_pane, Detail::Light, CALL_DEADLINE).await {
+            let tmux_pane = agtmux_tmux::PaneId(pane.0);
+            match list::pane(link.commands(), tmux_pane, Detail::Light, CALL_DEADLINE).await {
                 Ok(Some(row)) => {
                     let observation = Observation::Surface { pane: self.key(pane), surface: surface(&row) };
                     self.observer.report(observation).await;
@@ -324,23 +284,6 @@ async fn at(moment: Option<Instant>) {
         Some(moment) => sleep_until(moment).await,
         None => std::future::pending().await,
     }
-}
-
-/// Whether a notification may mean that panes came, went, moved, were renamed or are looked at by somebody else.
-fn concerns_structure(notification: &Notification) -> bool {
-    !matches!(
-        notification,
-        Notification::Output { .. }
-            | Notification::ExtendedOutput { .. }
-            | Notification::Pause { .. }
-            | Notification::Continue { .. }
-            | Notification::PaneModeChanged { .. }
-            | Notification::PasteBufferChanged { .. }
-            | Notification::PasteBufferDeleted { .. }
-            | Notification::SubscriptionChanged { .. }
-            | Notification::Message { .. }
-            | Notification::ConfigError { .. }
-    )
 }
 
 /// A window that is linked to several sessions gives a row for each; its panes are shown in the first one by id.

@@ -1,0 +1,45 @@
+//! What the tests stand on: an isolated environment, tmux servers, scripted agents, and waiting with a deadline.
+
+mod agent;
+mod environment;
+mod http;
+mod run;
+mod tmux;
+mod wait;
+
+pub(crate) use agent::{FakeAgent, SCRIPT};
+pub(crate) use environment::{AGTMUX, TestEnvironment};
+pub(crate) use http::raw_request;
+pub(crate) use run::{Background, Run};
+pub(crate) use tmux::Tmux;
+pub(crate) use wait::{DEADLINE, PROMISED, wait_for, wait_within};
+
+use std::path::Path;
+
+/// Whether a process is there and not merely waiting to be reaped.
+pub(crate) fn is_alive(pid: u32) -> bool {
+    agtmux::platform::process_stat(pid).is_some_and(|stat| stat.state != 'Z')
+}
+
+/// Sends a signal to a process that the test started.
+pub(crate) fn kill(pid: u32, signal: rustix::process::Signal) {
+    let pid = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+    // A process that is gone already is as the test wants it.
+    rustix::process::kill_process(pid, signal).ok();
+}
+
+/// Text with everything taken out that differs from run to run: the environment's path, ids, pids and times.
+pub(crate) fn redacted(text: &str, root: &Path) -> String {
+    let text = text.replace(&root.display().to_string(), "[ROOT]");
+    let patterns = [
+        (r"\d{4}-\d\d-\d\dT[0-9:.]+Z", "[TIME]"),
+        (r"rt_[0-9a-z]+", "[RUNTIME]"),
+        (r"\bpid \d+", "pid [PID]"),
+        (r"\b\d+s ago", "[AGE] ago"),
+        (r"for \d+s\b", "for [AGE]"),
+        (r"event \d+", "event [SEQ]"),
+    ];
+    patterns
+        .iter()
+        .fold(text, |text, (pattern, with)| regex::Regex::new(pattern).unwrap().replace_all(&text, *with).into_owned())
+}

@@ -1,0 +1,78 @@
+//! A private tmux server.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::run::Run;
+
+/// A tmux server on a socket of its own, without configuration. It may or may not run.
+#[derive(Clone, Debug)]
+pub(crate) struct Tmux {
+    pub(crate) socket: PathBuf,
+    variables: Vec<(String, String)>,
+}
+
+impl Tmux {
+    pub(crate) fn new(socket: PathBuf, variables: Vec<(String, String)>) -> Self {
+        Self { socket, variables }
+    }
+
+    /// The beginning of a tmux command line for this server.
+    pub(crate) fn command(&self) -> Command {
+        let mut command = Command::new("tmux");
+        command.env_clear().envs(self.variables.iter().cloned());
+        command.arg("-S").arg(&self.socket).args(["-f", "/dev/null"]);
+        command
+    }
+
+    /// Runs a tmux command, successful or not.
+    #[track_caller]
+    pub(crate) fn try_run(&self, arguments: &[&str]) -> Run {
+        Run::of(self.command().args(arguments))
+    }
+
+    /// Runs a tmux command and gives its output without the last line end.
+    #[track_caller]
+    pub(crate) fn run(&self, arguments: &[&str]) -> String {
+        self.try_run(arguments).ok().stdout.trim_end_matches('\n').to_owned()
+    }
+
+    /// Starts the server, with one session that holds a program that does nothing.
+    #[track_caller]
+    pub(crate) fn start(&self, session: &str) -> &Self {
+        self.run(&["new-session", "-d", "-s", session, "-x", "100", "-y", "30", "-n", "base", "exec sleep 100000"]);
+        self
+    }
+
+    /// A new window that runs a shell command, in the background. Gives the pane's id.
+    #[track_caller]
+    pub(crate) fn window(&self, session: &str, command: &str) -> String {
+        self.run(&["new-window", "-d", "-t", &format!("={session}:"), "-P", "-F", "#{pane_id}", command])
+    }
+
+    /// What a format gives for a target.
+    #[track_caller]
+    pub(crate) fn format(&self, target: &str, format: &str) -> String {
+        self.run(&["display-message", "-p", "-t", target, format])
+    }
+
+    /// The server's process.
+    #[track_caller]
+    pub(crate) fn pid(&self) -> u32 {
+        self.run(&["display-message", "-p", "#{pid}"]).parse().unwrap()
+    }
+
+    /// Types into a pane.
+    #[track_caller]
+    pub(crate) fn keys(&self, pane: &str, keys: &[&str]) {
+        self.run(&[&["send-keys", "-t", pane], keys].concat());
+    }
+
+    pub(crate) fn is_running(&self) -> bool {
+        agtmux_tmux::server::is_alive(&self.socket)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.socket
+    }
+}
