@@ -3,22 +3,10 @@
 //! Every test has an environment of its own (home, state, sockets, tmux server) and says what it keeps away: F numbers
 //! are known failures of such programs, I numbers are invariants. Nothing sleeps and hopes; every wait has a deadline
 //! and tells what it saw last.
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail like tests do")]
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests may fail and print like tests do")]
+#![expect(clippy::format_push_string, reason = "what a test renders is short")]
 
 mod common;
 
-mod commands;
-mod daemon;
-mod discovery;
-mod events;
-mod explain;
 mod filters;
-mod harmless;
-mod hostile;
 mod list;
-mod refusals;
-mod servers;
-mod signals;
-mod stream;
-mod targets;
-mod watch;
