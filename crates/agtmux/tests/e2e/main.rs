@@ -8,5 +8,6 @@
 
 mod common;
 
+mod discovery;
 mod filters;
 mod list;
