@@ -11,3 +11,4 @@ mod common;
 mod discovery;
 mod filters;
 mod list;
+mod signals;
