@@ -9,6 +9,8 @@
 mod common;
 
 mod discovery;
+mod events;
+mod explain;
 mod filters;
 mod list;
 mod signals;
