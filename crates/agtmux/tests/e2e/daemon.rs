@@ -219,6 +219,7 @@ fn a_killed_daemon_does_not_keep_the_server_alive() {
     for round in 0..8 {
         tmux.start("main");
         environment.start_daemon();
+        environment.agent("claude").signal("running").ok();
         let (daemon, server) = (environment.daemon_pid(), tmux.pid());
         kill(daemon, Signal::KILL);
         tmux.run(&["kill-server"]);

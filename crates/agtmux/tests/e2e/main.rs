@@ -8,6 +8,7 @@
 
 mod common;
 
+mod daemon;
 mod discovery;
 mod events;
 mod explain;
