@@ -14,4 +14,5 @@ mod events;
 mod explain;
 mod filters;
 mod list;
+mod servers;
 mod signals;
