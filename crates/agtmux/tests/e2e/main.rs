@@ -13,6 +13,7 @@ mod discovery;
 mod events;
 mod explain;
 mod filters;
+mod harmless;
 mod hostile;
 mod list;
 mod servers;
