@@ -18,3 +18,4 @@ mod hostile;
 mod list;
 mod servers;
 mod signals;
+mod stream;
