@@ -16,6 +16,7 @@ mod filters;
 mod harmless;
 mod hostile;
 mod list;
+mod refusals;
 mod servers;
 mod signals;
 mod stream;

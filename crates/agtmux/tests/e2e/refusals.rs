@@ -204,9 +204,9 @@ fn a_daemon_that_cannot_start_says_why() {
 fn a_database_that_cannot_be_used_is_left_alone() {
     let mut text = String::new();
     for (title, spoil) in [
-        ("a corrupted database", spoil_middle as fn(&mut Vec<u8>)),
-        ("a file that is no database", |bytes: &mut Vec<u8>| *bytes = b"precious".repeat(1_000)),
-        ("a newer database", |bytes: &mut Vec<u8>| bytes[60..64].copy_from_slice(&9_999_u32.to_be_bytes())),
+        ("a corrupted database", spoil_all_but_the_first_page as fn(&mut [u8])),
+        ("a file that is no database", |bytes: &mut [u8]| bytes.fill(b'x')),
+        ("a newer database", |bytes: &mut [u8]| bytes[60..64].copy_from_slice(&9_999_u32.to_be_bytes())),
     ] {
         let environment = TestEnvironment::with_tmux();
         environment.start_daemon();
@@ -229,8 +229,6 @@ fn a_database_that_cannot_be_used_is_left_alone() {
     assert_snapshot!(text);
 }
 
-/// Overwrites every page but the first.
-fn spoil_middle(bytes: &mut Vec<u8>) {
-    let end = bytes.len();
-    bytes[4_096..end].fill(0xA5);
+fn spoil_all_but_the_first_page(bytes: &mut [u8]) {
+    bytes[4_096..].fill(0xA5);
 }
