@@ -8,6 +8,7 @@
 
 mod common;
 
+mod commands;
 mod daemon;
 mod discovery;
 mod events;
@@ -20,3 +21,5 @@ mod refusals;
 mod servers;
 mod signals;
 mod stream;
+mod targets;
+mod watch;
