@@ -1,5 +1,7 @@
 //! Documents that are made from the code are committed, and may not lag behind it. `AGTMUX_BLESS=1` writes them anew.
 
+#![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
+
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,7 @@
 //! House rules as tests: who may depend on whom, how long a file may be, and what must not be written.
 
+#![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};

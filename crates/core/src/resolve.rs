@@ -219,7 +219,10 @@ fn weight(fact: &Weighed<'_>) -> (Evidence, u8, Mark) {
         Value::TurnActive => 3,
         Value::Unblocked { .. } | Value::Work(_) => 2,
         Value::TurnEnded(Outcome::Done) => 1,
-        Value::TurnEnded(Outcome::Interrupted | Outcome::Settled) | Value::Idle | Value::Background(_) | Value::Composer(_) => 0,
+        Value::TurnEnded(Outcome::Interrupted | Outcome::Settled)
+        | Value::Idle
+        | Value::Background(_)
+        | Value::Composer(_) => 0,
     };
     (fact.evidence(), urgency, fact.held.last.mark)
 }

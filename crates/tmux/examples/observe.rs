@@ -1,7 +1,8 @@
 //! Observes a tmux server until it is killed: `observe SOCKET [PIPE_SOCKET]`.
 //!
 //! Prints what the hooks report and, given a path for a pipe socket, how much every pane writes. As
-//! `observe --pass PIPE_SOCKET TOKEN` it is the helper that tmux starts for each pane.
+//! `observe --pass PIPE_SOCKET TOKEN` it is the helper that tmux starts for each pane. `observe --plain SOCKET` does it
+//! by ordinary clients, with itself as the janitor that tidies up after it.
 
 #![expect(clippy::print_stdout, reason = "an example that reports to its terminal")]
 
@@ -10,8 +11,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use agtmux_tmux::hook_queue::HookQueue;
+use agtmux_tmux::janitor::{self, Janitor};
 use agtmux_tmux::list::{self, Detail};
 use agtmux_tmux::pipe::{PipeReceiver, helper};
+use agtmux_tmux::plain::Plain;
 use agtmux_tmux::session::{HiddenSession, hidden};
 use tokio::io::AsyncReadExt;
 
@@ -21,6 +24,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments[..] {
+        ["--janitor"] => Ok(janitor::serve(std::io::stdin().lock())?),
+        ["--plain", socket] => observe_plainly(socket),
         ["--pass", socket, token] => Ok(helper::send_stdin(Path::new(socket), token)?),
         [socket] => observe(socket, None),
         [socket, pipe_socket] => observe(socket, Some(pipe_socket)),
@@ -41,6 +46,17 @@ async fn observe(socket: &str, pipe_socket: Option<&str>) -> Result<(), Box<dyn 
             batch = reader.next_batch() => println!("{:?}", batch?),
             Some(notification) = notifications.recv() => println!("{notification:?}"),
         }
+    }
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn observe_plainly(socket: &str) -> Result<(), Box<dyn Error>> {
+    let (tmux, socket) = (Path::new("tmux"), Path::new(socket));
+    let (hooks, mut reader) = HookQueue::install_plain(&Plain::new(tmux, socket), DEADLINE).await?;
+    let helper = [std::env::current_exe()?.into(), "--janitor".into()];
+    let _janitor = Janitor::start(&helper, tmux, socket, &hooks.removal()).await?;
+    loop {
+        println!("{:?}", reader.next_batch().await?);
     }
 }
 

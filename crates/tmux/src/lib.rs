@@ -10,7 +10,10 @@
 //! | [`command`] | commands whose arguments arrive exactly, whatever bytes they hold |
 //! | [`client`] | asynchronous client over any pair of byte streams |
 //! | [`server`] | which servers exist, their sockets, versions and identities |
+//! | [`plain`] | commands by ordinary clients, one process each: dearer, and without danger for the server |
+//! | [`transport`] | what the two have in common |
 //! | [`session`] | the hidden session that carries our two control clients |
+//! | [`janitor`] | tidies up inside tmux after a process that was killed |
 //! | [`hook_queue`] | titles, bells, splits and exits of all sessions, pushed without a fork |
 //! | [`pipe`] | the raw output of a pane, by a passed file descriptor |
 //! | [`list`] | panes and clients as rows that hostile names cannot forge |

@@ -34,11 +34,20 @@ pub enum Frame {
         at: String,
         /// Panes that are new or different.
         panes: Vec<PaneItem>,
-        /// Panes that are gone.
-        removed: Vec<PaneIdentity>,
+        /// Panes that are gone, or are no longer called so.
+        removed: Vec<RemovedPane>,
         /// Calls for attention that began with this change.
         attention: Vec<AttentionCall>,
     },
+}
+
+/// A pane that is gone. Servers on several sockets may have panes of the same identity, hence the socket.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct RemovedPane {
+    /// What named it.
+    pub identity: PaneIdentity,
+    /// The socket of its tmux server.
+    pub tmux_socket: String,
 }
 
 /// A runtime calls for a person.

@@ -8,7 +8,7 @@ use agtmux_wire::list::{
     AttentionItem, PaneIdentity, PaneItem, SessionIdentity, SessionItem, SessionOnTarget, Summary, TargetError,
     WindowIdentity, WindowItem,
 };
-use agtmux_wire::stream::{AttentionCall, Frame};
+use agtmux_wire::stream::{AttentionCall, Frame, RemovedPane};
 use agtmux_wire::{SCHEMA_VERSION, target};
 
 use crate::daemon::publish::{Change, Identity};
@@ -181,12 +181,15 @@ pub fn snapshot(change: &Change) -> Frame {
     }
 }
 
-fn removed(identity: &Identity) -> PaneIdentity {
-    PaneIdentity {
-        target: identity.target.to_string(),
-        session_name: identity.session_name.clone(),
-        window_id: identity.window.to_string(),
-        pane_id: identity.pane.to_string(),
+fn removed(identity: &Identity) -> RemovedPane {
+    RemovedPane {
+        identity: PaneIdentity {
+            target: identity.target.to_string(),
+            session_name: identity.session_name.clone(),
+            window_id: identity.window.to_string(),
+            pane_id: identity.pane.to_string(),
+        },
+        tmux_socket: identity.socket.clone(),
     }
 }
 

@@ -314,7 +314,8 @@ pub fn sessions_table(list: &SessionList, agent_summary: bool, color: bool) -> S
 fn finish(table: String, empty: bool, nothing: &str, summary: &Summary, errors: &[TargetError]) -> String {
     let mut text = if empty { format!("{nothing}\n") } else { table };
     if !empty && summary.total > 0 {
-        let _ = writeln!(text, "\n{} agents: {}", summary.total, counts(&summary.by_state));
+        let noun = if summary.total == 1 { "agent" } else { "agents" };
+        let _ = writeln!(text, "\n{} {noun}: {}", summary.total, counts(&summary.by_state));
     }
     for error in errors {
         let _ = writeln!(text, "{}: {} [{}]", error.target, output::printable(&error.message), error.code);

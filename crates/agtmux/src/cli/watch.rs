@@ -194,31 +194,30 @@ impl Watch {
         if let (Scope::Panes, Frame::Change { panes, removed, .. }) = (self.scope, frame) {
             let mut changes = Vec::new();
             for pane in panes.iter().filter(|pane| self.is_on_target(&pane.identity.target)) {
-                let identity = json!(pane.identity).to_string();
+                let identity = key(&json!(pane));
                 if pane.runtime_id.is_some() {
                     changes.push(("changed", identity, json!(pane)));
                 } else if known.contains_key(&identity) {
-                    changes.push(("removed", identity, json!({ "identity": pane.identity })));
+                    changes.push((
+                        "removed",
+                        identity,
+                        json!({ "identity": pane.identity, "tmux_socket": pane.tmux_socket }),
+                    ));
                 }
             }
             for gone in removed {
-                let identity = json!(gone).to_string();
+                let identity = key(&json!(gone));
                 if known.contains_key(&identity) {
-                    changes.push(("removed", identity, json!({ "identity": gone })));
+                    changes.push(("removed", identity, json!(gone)));
                 }
             }
             return Ok(changes);
         }
         let document: Value = self.client.get(&self.path).await?;
-        let now: BTreeMap<String, Value> = document["items"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .map(|item| (item["identity"].to_string(), item.clone()))
-            .collect();
-        let gone = known.keys().filter(|identity| !now.contains_key(*identity)).map(|identity| {
-            let parsed: Value = serde_json::from_str(identity).unwrap_or_default();
-            ("removed", identity.clone(), json!({ "identity": parsed }))
+        let now: BTreeMap<String, Value> =
+            document["items"].as_array().into_iter().flatten().map(|item| (key(item), item.clone())).collect();
+        let gone = known.iter().filter(|(identity, _)| !now.contains_key(*identity)).map(|(identity, item)| {
+            ("removed", identity.clone(), json!({ "identity": item["identity"], "tmux_socket": item["tmux_socket"] }))
         });
         let changed = now
             .iter()
@@ -237,6 +236,11 @@ impl Watch {
     fn is_recent(&self, pane: &PaneItem) -> bool {
         self.since.is_none_or(|since| pane.updated_at.as_deref().and_then(parse_time).is_some_and(|at| at >= since))
     }
+}
+
+/// What tells an item from others: its identity, and the server it is on where that matters.
+fn key(item: &Value) -> String {
+    format!("{} {}", item["identity"], item["tmux_socket"])
 }
 
 fn is_since(item: &Value, since: Option<Timestamp>) -> bool {

@@ -57,10 +57,7 @@ pub fn signal_event(post: PostEvent, sender: &Sender, world: &World) -> Result<S
         post.pid.map(|pid| ProcessKey { pid, start: platform::process_stat(pid).map_or(0, |stat| stat.start) });
     let event_id = Uuid::now_v7().to_string();
     let dedupe_key = post.dedupe_key.or_else(|| post.source_event_id.clone()).unwrap_or_else(|| event_id.clone());
-    let emitted = match (post.boot_ns, post.boot_id) {
-        (Some(ns), boot) => Stamp { boot: BootId::new(boot.unwrap_or_else(platform::boot_id)), ns },
-        (None, _) => Stamp { boot: BootId::new(platform::boot_id()), ns: platform::boot_clock_ns() },
-    };
+    let emitted = emitted(post.boot_ns, post.boot_id.as_deref());
     let event_time = post.event_time.as_deref().map(event_time).transpose()?;
     let payload = post.payload.map(|payload| bounded(&redact::redact(&payload.to_string()), PAYLOAD_LIMIT));
     Ok(SignalEvent {
@@ -82,6 +79,14 @@ pub fn signal_event(post: PostEvent, sender: &Sender, world: &World) -> Result<S
         message: post.message.map(|message| bounded(&redact::redact(&message), MESSAGE_LIMIT)),
         payload,
     })
+}
+
+/// When an event was said. A reading of this boot counts, but not one from the future: everything said until then would
+/// seem older. A reading of another boot says nothing about this one.
+fn emitted(boot_ns: Option<u64>, boot_id: Option<&str>) -> Stamp {
+    let (boot, now) = (platform::boot_id(), platform::boot_clock_ns());
+    let ns = boot_ns.filter(|_| boot_id.is_none_or(|id| id == boot)).map_or(now, |ns| ns.min(now));
+    Stamp { boot: BootId::new(boot), ns }
 }
 
 fn source(name: Option<&str>) -> Result<Source, CommandError> {

@@ -49,6 +49,8 @@ pub struct Identity {
     pub window: WindowId,
     /// The pane.
     pub pane: PaneId,
+    /// The socket of its server.
+    pub socket: String,
 }
 
 /// A runtime calls for a person.
@@ -140,5 +142,6 @@ fn identity(view: &PaneView) -> Identity {
         session_name: view.row.place.session_name.clone(),
         window: view.row.place.window,
         pane: view.row.pane.pane,
+        socket: view.socket.clone(),
     }
 }

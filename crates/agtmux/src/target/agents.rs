@@ -4,7 +4,7 @@
 //! sweep: the foreground group, name, state and start time of the pane's first process (or of its agent) change
 //! whenever a program is started, ends, is suspended or becomes another. Exits are told by the kernel at once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -101,8 +101,8 @@ impl AgentWatch {
         }
         let table = platform::process_tree_snapshot();
         let mut sights = Vec::with_capacity(panes.len());
-        for id in panes {
-            let Some(pane) = self.panes.get_mut(id) else {
+        for id in &BTreeSet::from_iter(panes) {
+            let Some(pane) = self.panes.get_mut(*id) else {
                 continue;
             };
             let look = agtmux_agents::identify(&self.registry, &table.under(pane.pid), pane.pid);
@@ -110,11 +110,11 @@ impl AgentWatch {
             let found = look.agent();
             let process = found.as_ref().map(|found| ProcessKey { pid: found.pid, start: found.start });
             if pane.agent.as_ref().map(|agent| agent.process) != process {
-                pane.agent = process.map(|process| watch_exit(*id, process, self.exits.0.clone()));
+                pane.agent = process.map(|process| watch_exit(**id, process, self.exits.0.clone()));
             }
             pane.trace = trace(pane);
             sights.push(AgentSight {
-                pane: PaneKey { server: self.server.clone(), pane: *id },
+                pane: PaneKey { server: self.server.clone(), pane: **id },
                 found: found.map(|found| FoundAgent {
                     agent: AgentId::new(found.agent),
                     boot: self.boot.clone(),

@@ -93,8 +93,8 @@ pub struct Link {
 
 /// What keeps the link, and what it leaves behind when we are killed: nothing.
 enum Keeper {
-    Plain { hooks: HookQueue<Plain>, janitor: Janitor },
-    Control { hooks: HookQueue<Client>, session: HiddenSession, notifications: mpsc::Receiver<Notification> },
+    Plain { hooks: HookQueue<Plain>, janitor: Box<Janitor> },
+    Control { hooks: HookQueue<Client>, session: Box<HiddenSession>, notifications: mpsc::Receiver<Notification> },
 }
 
 impl Link {
@@ -114,9 +114,11 @@ impl Link {
         let (hooks, events) = HookQueue::install_plain(&plain, CALL_DEADLINE).await?;
         let janitor = Janitor::start(&observer.janitor, &observer.tmux, &observer.socket, &hooks.removal()).await;
         match janitor {
-            Ok(janitor) => {
-                Ok(Self { commands: Commands::Plain(plain), events, keeper: Keeper::Plain { hooks, janitor } })
-            }
+            Ok(janitor) => Ok(Self {
+                commands: Commands::Plain(plain),
+                events,
+                keeper: Keeper::Plain { hooks, janitor: Box::new(janitor) },
+            }),
             Err(error) => {
                 hooks.remove(CALL_DEADLINE).await.ok();
                 Err(error.into())
@@ -128,7 +130,7 @@ impl Link {
         let (session, notifications) = HiddenSession::open(&observer.tmux, &observer.socket, CALL_DEADLINE).await?;
         let commands = Commands::Control(session.control().clone());
         let (hooks, events) = HookQueue::install(&session, CALL_DEADLINE).await?;
-        Ok(Self { commands, events, keeper: Keeper::Control { hooks, session, notifications } })
+        Ok(Self { commands, events, keeper: Keeper::Control { hooks, session: Box::new(session), notifications } })
     }
 
     /// For commands.

@@ -32,7 +32,7 @@ enum Waiter {
     /// A control client, and the replies of the cycle under way, kept so that a cancelled wait loses nothing.
     Control { client: Client, replies: Option<Replies> },
     /// Ordinary clients, one after the other.
-    Plain { plain: Plain, following: Option<Following>, start_at: Instant },
+    Plain { plain: Plain, following: Option<Box<Following>>, start_at: Instant },
 }
 
 impl HookReader {
@@ -86,7 +86,7 @@ async fn control_batch(
 async fn plain_batch(
     names: &Names,
     plain: &Plain,
-    under_way: &mut Option<Following>,
+    under_way: &mut Option<Box<Following>>,
     start_at: &mut Instant,
 ) -> Result<HookBatch, ClientError> {
     loop {
@@ -95,7 +95,7 @@ async fn plain_batch(
             none => {
                 sleep_until(*start_at).await;
                 *start_at = Instant::now() + START_PAUSE;
-                none.insert(plain.follow(&names.cycle())?)
+                none.insert(Box::new(plain.follow(&names.cycle())?))
             }
         };
         match following.next_line().await? {

@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use crate::support::{DEADLINE, Server, wait_until};
 
 /// Reads until as many events of a kind have come.
-async fn collect(reader: &mut HookReader, kind: HookKind, count: usize) -> Vec<HookEvent> {
+pub(crate) async fn collect(reader: &mut HookReader, kind: HookKind, count: usize) -> Vec<HookEvent> {
     let mut events: Vec<HookEvent> = Vec::new();
     while events.iter().filter(|event| event.kind == kind).count() < count {
         let batch = timeout(DEADLINE, reader.next_batch()).await;
@@ -22,7 +22,7 @@ async fn collect(reader: &mut HookReader, kind: HookKind, count: usize) -> Vec<H
 }
 
 /// All that our hooks could change in a server.
-fn traces(server: &Server) -> [String; 4] {
+pub(crate) fn traces(server: &Server) -> [String; 4] {
     [
         server.tmux(["show-hooks", "-g"]),
         server.tmux(["show-hooks", "-gw"]),

@@ -6,6 +6,7 @@ mod client;
 mod hook_queue;
 mod list;
 mod pipe;
+mod plain;
 mod quoting;
 mod session;
 mod support;

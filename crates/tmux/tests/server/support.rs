@@ -120,6 +120,13 @@ impl Server {
         Observer { process }
     }
 
+    /// Starts the example with ordinary clients, to be killed.
+    pub(crate) fn plain_observer(&self) -> Observer {
+        let mut command = Command::new(example("observe"));
+        command.arg("--plain").arg(self.socket()).env_remove("TMUX").stdout(Stdio::null());
+        Observer { process: command.spawn().unwrap() }
+    }
+
     pub(crate) fn signal(&self, name: &str) {
         signal(self.pid, name);
     }

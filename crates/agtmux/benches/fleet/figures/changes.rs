@@ -27,6 +27,30 @@ const SWEPT: Duration = Duration::from_secs(2);
 /// The longest pause before a change, so that changes fall on every phase of what is done regularly.
 const PHASES: Duration = Duration::from_millis(1_500);
 
+/// How close changes follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pace {
+    /// With time for everything that a change sets off.
+    Apart,
+    /// The next one as soon as the one before is seen, while the daemon may still be busy with it.
+    BackToBack,
+}
+
+impl Pace {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Apart => "250 ms apart",
+            Self::BackToBack => "back to back",
+        }
+    }
+
+    async fn pause(self) {
+        if self == Self::Apart {
+            sleep(Duration::from_millis(250)).await;
+        }
+    }
+}
+
 /// What is measured, on what, and against what.
 pub(crate) struct Changes<'a> {
     pub(crate) fleet: &'a Fleet,
@@ -36,11 +60,12 @@ pub(crate) struct Changes<'a> {
 
 impl Changes<'_> {
     /// Titles of panes, set by what runs in them.
-    pub(crate) async fn titles(&self, panes: &[Pane], report: &mut Report) -> Result<()> {
+    pub(crate) async fn titles(&self, panes: &[Pane], pace: Pace, report: &mut Report) -> Result<()> {
         let mut follower = Follower::open(&self.daemon.client).await?;
         let mut samples = Samples::default();
         for (run, pane) in panes.iter().enumerate() {
-            let title = format!("working on {run}");
+            pace.pause().await;
+            let title = format!("working on {run}, {}", pace.name());
             let mut tty = OpenOptions::new().write(true).open(&pane.tty)?;
             let since = Instant::now();
             write!(tty, "\x1b]2;{title}\x07")?;
@@ -48,15 +73,16 @@ impl Changes<'_> {
                 .wait_for(|frame| shown(frame, &pane.id).is_some_and(|shown| shown.title.as_deref() == Some(&title)));
             samples.push(seen.await.with_context(|| format!("title of {}", pane.id))? - since);
         }
-        self.add("title", &samples, TOLD, report);
+        self.add(&format!("title, {}", pace.name()), &samples, TOLD, report);
         Ok(())
     }
 
     /// Ends of agents whose pane ends with them.
-    pub(crate) async fn ends(&self, panes: &[Pane], signal: Signal, report: &mut Report) -> Result<()> {
+    pub(crate) async fn ends(&self, panes: &[Pane], signal: Signal, pace: Pace, report: &mut Report) -> Result<()> {
         let mut follower = Follower::open(&self.daemon.client).await?;
         let mut samples = Samples::default();
         for pane in panes {
+            pace.pause().await;
             let since = Instant::now();
             send(pane.pid, signal);
             let seen = follower.wait_for(|frame| {
@@ -65,7 +91,7 @@ impl Changes<'_> {
             samples.push(seen.await.with_context(|| format!("end of {}", pane.id))? - since);
         }
         let name = if signal == Signal::KILL { "`kill -9`" } else { "end" };
-        self.add(name, &samples, TOLD, report);
+        self.add(&format!("{name}, {}", pace.name()), &samples, TOLD, report);
         Ok(())
     }
 
@@ -130,6 +156,6 @@ fn shown<'a>(frame: &'a Frame, pane: &str) -> Option<&'a PaneItem> {
 fn is_removed(frame: &Frame, pane: &str) -> bool {
     match frame {
         Frame::Snapshot { panes, .. } => panes.iter().all(|item| item.identity.pane_id != pane),
-        Frame::Change { removed, .. } => removed.iter().any(|identity| identity.pane_id == pane),
+        Frame::Change { removed, .. } => removed.iter().any(|gone| gone.identity.pane_id == pane),
     }
 }
