@@ -6,27 +6,7 @@ use std::thread;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::common::{PROMISED, TestEnvironment, Tmux, is_alive, kill, raw_request, wait_for, wait_within};
-
-/// Everything in a tmux server that could be ours, and everything that could be the user's.
-fn traces(tmux: &Tmux) -> String {
-    [
-        vec!["list-sessions", "-F", "#{session_name}"],
-        vec!["list-clients", "-F", "#{client_name} #{client_flags}"],
-        vec!["list-panes", "-a", "-F", "#{pane_id} #{pane_pipe} #{pane_pid}"],
-        vec!["show-hooks", "-g"],
-        vec!["show-hooks", "-gw"],
-        vec!["show-environment", "-g"],
-        vec!["show-environment", "-gh"],
-        vec!["show-options", "-g"],
-        vec!["show-options", "-gw"],
-        vec!["show-options", "-s"],
-        vec!["show-buffer"],
-    ]
-    .iter()
-    .map(|command| format!("$ {}\n{}\n", command.join(" "), tmux.try_run(command).stdout))
-    .collect()
-}
+use crate::common::{PROMISED, TestEnvironment, difference, is_alive, kill, raw_request, wait_for, wait_within};
 
 /// I13: however many start it at once, one daemon runs and everybody is served by it.
 #[test]
@@ -93,23 +73,23 @@ fn stop_leaves_nothing_behind() {
     let tmux = environment.tmux();
     let agent = environment.unseen_agent("claude");
     tmux.run(&["set-hook", "-g", "pane-exited", "set-option -g @users 1"]);
-    let before = traces(&tmux);
+    let before = tmux.traces();
     environment.start_daemon();
     agent.signal("running").ok();
     wait_for("the daemon to hold a pipe", || {
         let pipe = tmux.format(&agent.pane, "#{pane_pipe}");
         if pipe == "1" { Ok(()) } else { Err(pipe) }
     });
-    assert_ne!(traces(&tmux), before, "the daemon is in tmux somehow");
+    assert_ne!(tmux.traces(), before, "the daemon is in tmux somehow");
     let pid = environment.daemon_pid();
     assert_eq!(environment.agtmux(&["daemon", "stop"]).ok().stdout, "stopped\n");
     assert!(!is_alive(pid), "`stop` waits for the end");
-    assert_eq!(traces(&tmux), before);
+    assert_eq!(tmux.traces(), before);
     let left: Vec<_> =
         fs::read_dir(environment.path("run/agtmux")).unwrap().map(|entry| entry.unwrap().path()).collect();
     assert!(left.is_empty(), "{left:?}");
     assert!(is_alive(agent.pid()));
-    assert_processes_gone(&environment);
+    environment.assert_daemon_left_no_process();
 }
 
 /// I19: killed outright, the daemon leaves nothing in tmux either, and the agents do not notice.
@@ -118,21 +98,21 @@ fn a_killed_daemon_leaves_nothing_in_tmux() {
     let environment = TestEnvironment::with_tmux();
     let tmux = environment.tmux();
     let agent = environment.unseen_agent("claude");
-    let before = traces(&tmux);
+    let before = tmux.traces();
     environment.start_daemon();
     wait_for("the daemon to hold a pipe", || {
         let pipe = tmux.format(&agent.pane, "#{pane_pipe}");
         if pipe == "1" { Ok(()) } else { Err(pipe) }
     });
-    kill(environment.daemon_pid(), Signal::KILL);
+    environment.kill_daemon();
     // The pipe's slot is free as soon as tmux notices that nobody reads, which is at the pane's next output.
     agent.run("echo output >/dev/tty").ok();
     wait_within(PROMISED, "tmux to be as before", || {
-        let now = traces(&tmux);
+        let now = tmux.traces();
         if now == before { Ok(()) } else { Err(difference(&before, &now)) }
     });
     assert!(is_alive(agent.pid()));
-    assert_processes_gone(&environment);
+    environment.assert_daemon_left_no_process();
     // The socket that it left is no obstacle.
     let list = environment.agtmux(&["list", "panes", "--json"]).ok().json();
     assert_eq!(list["summary"]["total"], 1);
@@ -142,13 +122,13 @@ fn a_killed_daemon_leaves_nothing_in_tmux() {
 fn sigterm_stops_it_in_order() {
     let environment = TestEnvironment::with_tmux();
     let tmux = environment.tmux();
-    let before = traces(&tmux);
+    let before = tmux.traces();
     for signal in [Signal::TERM, Signal::INT] {
         environment.start_daemon();
         let pid = environment.daemon_pid();
         kill(pid, signal);
         wait_for("the daemon to end", || if is_alive(pid) { Err("it runs") } else { Ok(()) });
-        assert_eq!(traces(&tmux), before, "{signal:?}");
+        assert_eq!(tmux.traces(), before, "{signal:?}");
         assert!(!environment.socket().exists());
     }
     // In the foreground it says what it does on standard error, and ends by itself on a signal, with success.
@@ -179,7 +159,7 @@ fn a_restart_restores_state_and_runtimes() {
         if how == "stop" {
             environment.agtmux(&["daemon", "stop"]).ok();
         } else {
-            kill(environment.daemon_pid(), Signal::KILL);
+            environment.kill_daemon();
         }
         let status = environment.start_daemon();
         assert_eq!([shown(&claude.pane), shown(&codex.pane)], before, "after {how}: {status:#}");
@@ -228,7 +208,7 @@ fn a_killed_daemon_does_not_keep_the_server_alive() {
         });
         wait_for("the daemon to be gone", || if is_alive(daemon) { Err("it runs") } else { Ok(()) });
     }
-    assert_processes_gone(&environment);
+    environment.assert_daemon_left_no_process();
 }
 
 /// F8: under a flood of output the daemon is killed; the pane goes on as if nothing had happened.
@@ -255,7 +235,7 @@ fn a_killed_daemon_freezes_no_pane() {
         if bytes > 1_000_000 { Ok(()) } else { Err(format!("{status:#}")) }
     });
     let before = wait_for_more(0);
-    kill(environment.daemon_pid(), Signal::KILL);
+    environment.kill_daemon();
     let after = wait_for_more(before);
     // A new daemon takes over under the same flood, is stopped at once by SIGSTOP, and killed in that state.
     environment.start_daemon();
@@ -288,24 +268,4 @@ fn many_clients_at_once_are_served() {
             });
         }
     });
-}
-
-/// Neither helpers nor control clients are left of the daemon.
-fn assert_processes_gone(environment: &TestEnvironment) {
-    wait_for("our processes to be gone", || {
-        let lines: Vec<_> = environment.processes().iter().map(|process| process.argv.join(" ")).collect();
-        let ours =
-            lines.iter().any(|line| line.contains("pipe-fd") || line.contains(" -C ") || line.contains("daemon run"));
-        if ours { Err(format!("{lines:#?}")) } else { Ok(()) }
-    });
-}
-
-fn difference(before: &str, now: &str) -> String {
-    let lines = |text: &str, mark: &str, other: &str| -> String {
-        text.lines()
-            .filter(|line| !other.lines().any(|there| there == *line))
-            .map(|line| format!("{mark} {line}\n"))
-            .collect()
-    };
-    format!("{}{}", lines(before, "-", now), lines(now, "+", before))
 }

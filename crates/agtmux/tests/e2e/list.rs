@@ -79,14 +79,3 @@ fn tables_are_for_people() {
     let ages = regex::Regex::new(r"(?m)^(waiting_approval|unknown)( +)\d+s( +)").unwrap();
     assert_snapshot!(ages.replace_all(&shown, "${1}${2}0s${3}"));
 }
-
-/// The hidden session through which the daemon watches is nobody's business.
-#[test]
-fn the_hidden_session_is_not_listed() {
-    let environment = scene();
-    assert!(environment.tmux().run(&["list-sessions", "-F", "#{session_name}"]).contains("_agtmux"));
-    for what in ["panes", "windows", "sessions"] {
-        let run = environment.agtmux(&["list", what, "--all", "--json"]).ok();
-        assert!(!run.stdout.contains("_agtmux"), "{}", run.stdout);
-    }
-}

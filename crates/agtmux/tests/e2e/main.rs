@@ -16,6 +16,7 @@ mod explain;
 mod filters;
 mod harmless;
 mod hostile;
+mod link;
 mod list;
 mod refusals;
 mod servers;

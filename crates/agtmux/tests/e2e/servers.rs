@@ -75,7 +75,7 @@ fn a_server_restarted_behind_our_back_inherits_nothing() {
     environment.start_daemon();
     let first = environment.wait_for_pane("%0", "claude in %0", |pane| pane["agent"] == "claude");
     crate::common::FakeAgent::new("%0".to_owned(), environment.path("agents/0")).signal("error 'boom'").ok();
-    kill(environment.daemon_pid(), Signal::KILL);
+    environment.kill_daemon();
     let pid = tmux.pid();
     tmux.run(&["kill-server"]);
     wait_for("the server to be gone", || if is_alive(pid) { Err("it runs") } else { Ok(()) });
@@ -95,11 +95,7 @@ fn several_servers_are_one_list() {
     let third = environment.tmux_at("t3");
     second.start("main");
     third.start("other");
-    std::fs::write(
-        environment.path("config/agtmux/config.toml"),
-        format!("[tmux]\nsockets = [\"{}\"]\n", second.path().display()),
-    )
-    .unwrap();
+    environment.configure(&format!("[tmux]\nsockets = [\"{}\"]\n", second.path().display()));
     let first_agent = environment.unseen_agent("claude");
     let second_agent = environment.agent_in(&second, "main", "codex");
     let third_agent = environment.agent_in(&third, "other", "gemini");

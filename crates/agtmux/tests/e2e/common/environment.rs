@@ -87,6 +87,11 @@ impl TestEnvironment {
         .collect()
     }
 
+    /// Writes the configuration file.
+    pub(crate) fn configure(&self, text: &str) {
+        fs::write(self.path("config/agtmux/config.toml"), text).unwrap();
+    }
+
     /// The tmux server of the test.
     pub(crate) fn tmux(&self) -> Tmux {
         self.tmux_at("t")
@@ -140,6 +145,14 @@ impl TestEnvironment {
     pub(crate) fn daemon_pid(&self) -> u32 {
         let status = self.agtmux(&["daemon", "status", "--json"]).ok().json();
         u32::try_from(status["pid"].as_u64().unwrap()).unwrap()
+    }
+
+    /// Kills the daemon outright and waits until it is gone.
+    #[track_caller]
+    pub(crate) fn kill_daemon(&self) {
+        let pid = self.daemon_pid();
+        kill(pid, Signal::KILL);
+        wait_for("the killed daemon to be gone", || if is_alive(pid) { Err("it runs") } else { Ok(()) });
     }
 
     /// Asks the daemon by HTTP.
@@ -299,6 +312,17 @@ impl TestEnvironment {
             }
             sleep(Duration::from_millis(10));
         }
+    }
+
+    /// Waits until neither helpers nor tmux clients are left of a daemon that has ended.
+    #[track_caller]
+    pub(crate) fn assert_daemon_left_no_process(&self) {
+        wait_for("the daemon's processes to be gone", || {
+            let lines: Vec<_> = self.processes().iter().map(|process| process.argv.join(" ")).collect();
+            // What tmux servers run, and the servers themselves, are the test's own.
+            let is_ours = |line: &String| line.starts_with(AGTMUX) || line.contains("tmux -N");
+            if lines.iter().any(is_ours) { Err(format!("{lines:#?}")) } else { Ok(()) }
+        });
     }
 
     /// Every process that names this environment on its command line.

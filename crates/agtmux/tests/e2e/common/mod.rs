@@ -11,7 +11,7 @@ pub(crate) use agent::{FakeAgent, SCRIPT};
 pub(crate) use environment::{AGTMUX, TestEnvironment};
 pub(crate) use http::raw_request;
 pub(crate) use run::{Background, Run};
-pub(crate) use tmux::Tmux;
+pub(crate) use tmux::{Tmux, difference};
 pub(crate) use wait::{DEADLINE, PROMISED, wait_for, wait_within};
 
 use std::path::Path;

@@ -75,4 +75,33 @@ impl Tmux {
     pub(crate) fn path(&self) -> &Path {
         &self.socket
     }
+
+    /// Everything in the server that could be ours, and everything of the user's that we could have touched.
+    pub(crate) fn traces(&self) -> String {
+        [
+            vec!["list-sessions", "-F", "#{session_name}"],
+            vec!["list-clients", "-F", "#{client_name} #{client_flags}"],
+            vec!["list-panes", "-a", "-F", "#{pane_id} #{pane_pipe} #{pane_pid}"],
+            vec!["show-hooks", "-g"],
+            vec!["show-hooks", "-gw"],
+            vec!["show-environment", "-g"],
+            vec!["show-environment", "-gh"],
+            vec!["show-options", "-g"],
+            vec!["show-options", "-gw"],
+            vec!["show-options", "-s"],
+            vec!["list-buffers"],
+        ]
+        .iter()
+        .map(|command| format!("$ {}\n{}\n", command.join(" "), self.try_run(command).stdout))
+        .collect()
+    }
+}
+
+/// The lines that two texts do not share.
+pub(crate) fn difference(before: &str, now: &str) -> String {
+    let only = |text: &str, mark: &str, other: &str| -> String {
+        let lines = text.lines().filter(|line| !other.lines().any(|there| there == *line));
+        lines.map(|line| format!("{mark} {line}\n")).collect()
+    };
+    format!("{}{}", only(before, "-", now), only(now, "+", before))
 }
