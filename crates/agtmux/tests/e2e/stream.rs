@@ -28,6 +28,12 @@ struct Follower {
 }
 
 impl Follower {
+    /// The pane of that id, if there is exactly one.
+    fn pane(&self, id: &str) -> Option<&Value> {
+        let mut found = self.panes.values().filter(|pane| pane["identity"]["pane_id"] == id);
+        found.next().filter(|_| found.next().is_none())
+    }
+
     fn connect(socket: &Path) -> Self {
         Self {
             socket: socket.to_owned(),
@@ -59,17 +65,17 @@ impl Follower {
         match frame {
             Frame::Snapshot { panes, summary, .. } => {
                 self.snapshots += 1;
-                self.panes = panes.iter().map(|pane| (pane.identity.pane_id.clone(), json!(pane))).collect();
+                self.panes = panes.iter().map(|pane| (key(&json!(pane)), json!(pane))).collect();
                 assert_eq!(summary.total, panes.iter().filter(|pane| pane.runtime_id.is_some()).count() as u64);
             }
             Frame::Change { panes, removed, attention, .. } => {
                 assert!(!(panes.is_empty() && removed.is_empty() && attention.is_empty()), "a change of nothing");
                 // A pane that moves is removed from where it was and is new where it is.
                 for gone in &removed {
-                    self.panes.remove(&gone.pane_id);
+                    self.panes.remove(&key(&json!(gone)));
                 }
                 for pane in &panes {
-                    let old = self.panes.insert(pane.identity.pane_id.clone(), json!(pane));
+                    let old = self.panes.insert(key(&json!(pane)), json!(pane));
                     assert_no_step_back(old.as_ref(), &json!(pane));
                 }
                 self.calls.extend(attention.into_iter().map(|call| (call.runtime_id, call.nudge_seq)));
@@ -77,6 +83,11 @@ impl Follower {
         }
         true
     }
+}
+
+/// What tells panes apart: an identity is that of one server, and there may be several.
+fn key(pane: &Value) -> String {
+    format!("{} {}", pane["tmux_socket"], pane["identity"])
 }
 
 /// Within one runtime nothing that counts up ever counts down.
@@ -110,12 +121,12 @@ fn a_snapshot_then_changes_and_a_reconnect_without_gap() {
     while follower.snapshots == 0 {
         follower.take();
     }
-    assert_eq!(follower.panes[&agent.pane]["agent"], "claude");
+    assert_eq!(follower.pane(&agent.pane).unwrap()["agent"], "claude");
     agent.signal("waiting_input 'one?'").ok();
     let state = |follower: &mut Follower, wanted: &str| {
         wait_for(&format!("{wanted} in the stream"), || {
             follower.take();
-            let pane = &follower.panes[&agent.pane];
+            let pane = follower.pane(&agent.pane).unwrap();
             if pane["state"] == wanted { Ok(()) } else { Err(format!("{pane:#}")) }
         });
     };
@@ -139,8 +150,32 @@ fn a_snapshot_then_changes_and_a_reconnect_without_gap() {
     agent.tell("exit");
     wait_for("the pane to be taken away", || {
         follower.take();
-        if follower.panes.contains_key(&agent.pane) { Err("it is there") } else { Ok(()) }
+        if follower.pane(&agent.pane).is_some() { Err("it is there") } else { Ok(()) }
     });
+}
+
+/// Panes of two servers may have one identity. The end of one is not the end of the other.
+#[test]
+fn a_pane_that_is_gone_is_of_one_server() {
+    let environment = TestEnvironment::with_tmux();
+    let other = environment.tmux_at("t2");
+    other.start("main");
+    environment.start_daemon();
+    environment.agtmux(&["--tmux-socket", &other.path().display().to_string(), "list", "panes"]).ok();
+    let mut follower = Follower::connect(&environment.socket());
+    wait_for("both panes", || {
+        follower.take();
+        if follower.panes.len() == 2 { Ok(()) } else { Err(format!("{:#?}", follower.panes.keys())) }
+    });
+    let identities: Vec<_> = follower.panes.values().map(|pane| pane["identity"].clone()).collect();
+    assert_eq!(identities[0], identities[1]);
+    other.run(&["kill-server"]);
+    wait_for("one pane to be taken away", || {
+        follower.take();
+        if follower.panes.len() == 1 { Ok(()) } else { Err(format!("{:#?}", follower.panes.keys())) }
+    });
+    let left = follower.panes.values().next().unwrap();
+    assert_eq!(left["tmux_socket"], environment.tmux().path().display().to_string());
 }
 
 /// A place of another life of the stream, or of the future, gets a snapshot; nonsense gets an error.
@@ -204,12 +239,8 @@ fn eight_clients_under_load_see_the_same_truth() {
         wait_for(&format!("client {number} to have the final state"), || {
             follower.take();
             let truth = environment.get("/v1/panes?all=true");
-            let truth: BTreeMap<_, _> = truth["items"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .map(|pane| (pane["identity"]["pane_id"].as_str().unwrap().to_owned(), pane.clone()))
-                .collect();
+            let truth: BTreeMap<_, _> =
+                truth["items"].as_array().unwrap().iter().map(|pane| (key(pane), pane.clone())).collect();
             let wrong: Vec<_> = truth.iter().filter(|(id, pane)| follower.panes.get(*id) != Some(*pane)).collect();
             if wrong.is_empty() && truth.len() == follower.panes.len() {
                 Ok(())
