@@ -4,7 +4,7 @@ use std::fs;
 
 use insta::assert_snapshot;
 
-use crate::common::{AGTMUX, Run, TestEnvironment, redacted};
+use crate::common::{AGTMUX, PROMISED, Run, TestEnvironment, redacted, wait_within};
 
 #[test]
 fn doctor_finds_what_is_wrong_and_says_how_to_mend_it() {
@@ -18,7 +18,7 @@ fn doctor_finds_what_is_wrong_and_says_how_to_mend_it() {
     assert_eq!(environment.agtmux(&["daemon", "status"]).code, 3);
 
     environment.tmux().run(&["kill-server"]);
-    fs::write(environment.path("config/agtmux/config.toml"), "[state]\nunheard_of = 1\n").unwrap();
+    environment.configure("[state]\nunheard_of = 1\n");
     fs::create_dir_all(environment.path("config/agtmux/agents")).unwrap();
     fs::write(environment.path("config/agtmux/agents/broken.toml"), "id = ").unwrap();
     fs::create_dir_all(environment.path("run/agtmux")).unwrap();
@@ -63,8 +63,11 @@ fn the_demo_leaves_nothing() {
     let left: Vec<_> = fs::read_dir(environment.path("tmp")).unwrap().map(|entry| entry.unwrap().path()).collect();
     assert!(left.is_empty(), "{left:?}");
     assert!(!environment.state_dir().exists() && !environment.socket().exists());
-    let processes: Vec<_> = environment.processes().iter().map(|process| process.argv.join(" ")).collect();
-    assert!(processes.is_empty(), "{processes:#?}");
+    // A server that was told to end still ends what it runs.
+    wait_within(PROMISED, "every process to be gone", || {
+        let left: Vec<_> = environment.processes().iter().map(|process| process.argv.join(" ")).collect();
+        if left.is_empty() { Ok(()) } else { Err(format!("{left:#?}")) }
+    });
 }
 
 #[test]
@@ -83,6 +86,24 @@ fn a_demo_that_was_kept_can_be_explored_and_ended() {
     assert_eq!(explored["summary"]["total"], 6, "{explored:#}");
     environment.agtmux(&["demo", "--stop"]).ok();
     assert_eq!(fs::read_dir(environment.path("tmp")).unwrap().count(), 0);
+}
+
+/// The API describes itself, and every document it describes is served.
+#[test]
+fn the_api_describes_itself() {
+    let environment = TestEnvironment::with_tmux();
+    environment.start_daemon();
+    environment.agent("claude").signal("running").ok();
+    let described = environment.get("/openapi.json");
+    let paths = described["paths"].as_object().unwrap();
+    let plain: Vec<_> =
+        paths.iter().filter(|(path, verbs)| verbs["get"].is_object() && !path.contains("{")).collect();
+    assert!(plain.len() >= 8, "{:?}", paths.keys());
+    for (path, _) in plain.into_iter().filter(|(path, _)| *path != "/v1/stream") {
+        assert_eq!(environment.request("GET", path, b"").unwrap().status, 200, "{path}");
+    }
+    let metrics = environment.request("GET", "/v1/metrics", b"").unwrap().body;
+    assert!(metrics.contains("agtmux_runtimes{state=\"running\"} 1") && metrics.ends_with("# EOF\n"), "{metrics}");
 }
 
 #[test]

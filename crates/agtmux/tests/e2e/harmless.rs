@@ -1,6 +1,7 @@
 //! Nothing of the user's changes because we watch: recorded before, during and after, with a real terminal attached.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -85,16 +86,21 @@ fn attach(tmux: &Tmux, session: &str) -> Background {
 fn watching_changes_nothing_of_the_users() {
     let environment = TestEnvironment::with_tmux();
     let tmux = environment.tmux();
-    // The settings of a person with opinions. The hook leaves a trace, so that it shows whether it ran.
+    // The settings of a person with opinions. The hooks leave a trace, so that it shows whether they ran.
     let titled = environment.path("titled");
-    let touch = format!("run-shell 'touch {}'", titled.display());
+    let ran = environment.path("ran");
+    let touch = |path: &Path| format!("run-shell 'touch {}'", path.display());
+    let (on_title, on_anything) = (touch(&titled), touch(&ran));
+    for hook in ["session-created", "session-closed", "client-attached", "client-detached", "window-linked"] {
+        tmux.run(&["set-hook", "-g", hook, &on_anything]);
+    }
     for settings in [
         vec!["set-option", "-g", "focus-events", "on"],
         vec!["set-option", "-g", "monitor-bell", "on"],
         vec!["set-option", "-g", "base-index", "1"],
         vec!["set-option", "-g", "status-right", "#(date) #{session_name}"],
         vec!["set-option", "-g", "@mine", "kept"],
-        vec!["set-hook", "-g", "pane-title-changed[3]", &touch],
+        vec!["set-hook", "-g", "pane-title-changed[3]", &on_title],
         vec!["set-environment", "-g", "EDITOR", "vi"],
         vec!["new-session", "-d", "-s", "away", "-n", "base", "-x", "90", "-y", "25", "exec sleep 100000"],
         vec!["split-window", "-d", "-h", "-t", "=main:", "exec sleep 100000"],
@@ -134,6 +140,7 @@ fn watching_changes_nothing_of_the_users() {
     });
     let before = settled(&tmux);
     fs::remove_file(&titled).unwrap();
+    fs::remove_file(&ran).unwrap();
     let heard_before = fs::read(&heard).unwrap();
 
     environment.start_daemon();
@@ -152,6 +159,7 @@ fn watching_changes_nothing_of_the_users() {
     environment.agtmux(&["daemon", "stop"]).ok();
     assert_same(&before, &settled(&tmux), "after `daemon stop`");
     assert_eq!(fs::read(&heard).unwrap(), heard_before, "the application was sent something");
+    assert!(!ran.exists(), "a hook of the user's ran because of us");
 }
 
 /// The user's pipe is the user's, also after the daemon has come and gone.

@@ -148,6 +148,11 @@ fn other_users_are_kept_out() {
     std::os::unix::fs::chown(&socket, Some(65_534), Some(65_534)).unwrap();
     let answer = environment.post_event(&json!({ "state": "running", "pane_id": "%0", "tmux_socket": socket }));
     assert_eq!((answer.status, answer.code().as_str()), (403, "E_FOREIGN_PANE"), "{answer:#?}");
+    let foreign = TestEnvironment::new();
+    fs::create_dir_all(foreign.state_dir()).unwrap();
+    std::os::unix::fs::chown(foreign.state_dir(), Some(65_534), Some(65_534)).unwrap();
+    let refused = foreign.agtmux(&["list", "panes", "--json"]);
+    assert_eq!((refused.code, &refused.error()["code"]), (1, &"E_STATE_DIR_FOREIGN".into()), "{refused:#?}");
     for path in [environment.root(), &environment.path("run"), &environment.path("run/agtmux")] {
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     }
@@ -185,18 +190,29 @@ fn a_daemon_that_cannot_start_says_why() {
         fs::set_permissions(environment.state_dir(), fs::Permissions::from_mode(0o777)).unwrap();
     });
     refuse("a configuration with a mistake", &|environment| {
-        fs::write(environment.path("config/agtmux/config.toml"), "[state]\ncompleted_seconds = \"long\"\n").unwrap();
+        environment.configure("[state]\ncompleted_seconds = \"long\"\n");
     });
     refuse("no tmux", &|environment| {
         let text = format!("[tmux]\nprogram = \"{}/no-tmux\"\n", environment.root().display());
-        fs::write(environment.path("config/agtmux/config.toml"), text).unwrap();
+        environment.configure(&text);
     });
     refuse("a tmux that is too old", &|environment| {
         let old = environment.program("old-tmux", "#!/bin/sh\necho tmux 3.1c\n");
         let text = format!("[tmux]\nprogram = \"{}\"\n", old.display());
-        fs::write(environment.path("config/agtmux/config.toml"), text).unwrap();
+        environment.configure(&text);
     });
     assert_snapshot!(text);
+}
+
+/// The program is looked for on the path like any other.
+#[test]
+fn a_path_without_tmux() {
+    let environment = TestEnvironment::new();
+    let run = Run::of(environment.command(&["list", "panes", "--json"]).env("PATH", environment.path("bin")));
+    assert_eq!((run.code, &run.error()["code"]), (1, &"E_TMUX_MISSING".into()), "{run:#?}");
+    let doctor = Run::of(environment.command(&["doctor", "--json"]).env("PATH", environment.path("bin")));
+    assert_eq!(doctor.code, 4);
+    assert_eq!(doctor.json()["items"][0]["status"], "fail", "{doctor:#?}");
 }
 
 /// A database that cannot be used is left as it is, byte for byte: it may be all that somebody has.

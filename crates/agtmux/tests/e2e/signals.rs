@@ -130,6 +130,23 @@ fn repeats_and_late_comers_change_nothing() {
     assert_eq!(again["status"], "duplicate");
 }
 
+/// I11: clocks order signals only as far as they can be believed. A stamp of the future, or of another boot, does not
+/// make everything after it look old.
+#[test]
+fn a_stamp_from_the_future_silences_nobody() {
+    let environment = TestEnvironment::with_tmux();
+    environment.start_daemon();
+    let agent = environment.agent("claude");
+    let future = u64::MAX / 2;
+    for stamp in [json!({ "boot_ns": future }), json!({ "boot_ns": future, "boot_id": "another-boot" })] {
+        let mut event = json!({ "state": "error", "pane_id": agent.pane, "event_time": "2199-01-01T00:00:00Z" });
+        event.as_object_mut().unwrap().extend(stamp.as_object().unwrap().clone());
+        assert_eq!(environment.post_event(&event).json()["state"], "error");
+        let posted = agent.signal("running --json").ok().json();
+        assert_eq!((&posted["status"], &posted["state"]), (&"bound".into(), &"running".into()), "after {stamp}");
+    }
+}
+
 /// A signal that comes before its agent is found waits for it; one that no agent claims never moves a state.
 #[test]
 fn a_signal_before_its_agent_waits_for_it() {
@@ -151,7 +168,7 @@ fn a_signal_before_its_agent_waits_for_it() {
 #[test]
 fn a_signal_that_nobody_claims_is_dropped_after_a_while() {
     let environment = TestEnvironment::with_tmux();
-    std::fs::write(environment.path("config/agtmux/config.toml"), "[state]\nbind_seconds = 1\n").unwrap();
+    environment.configure("[state]\nbind_seconds = 1\n");
     environment.start_daemon();
     let nobody = environment.unseen_agent("some-tool");
     let pending = nobody.signal("error 'boom' --json").ok().json();
