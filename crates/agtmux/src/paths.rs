@@ -100,7 +100,8 @@ pub fn private_dir(dir: &Path) -> Result<(), CommandError> {
     if let Err(error) = DirBuilder::new().recursive(true).mode(0o700).create(dir) {
         let not_a_directory = fs::metadata(dir).is_ok_and(|meta| !meta.is_dir());
         return Err(if not_a_directory {
-            foreign("is not a directory")
+            CommandError::new(ErrorCode::StateDirForeign, format!("{} is not a directory", dir.display()))
+                .hint("move it away, or choose another place with the XDG variables")
         } else {
             CommandError::new(ErrorCode::StoreReadOnly, format!("cannot make {}: {error}", dir.display()))
                 .hint("make its parent writable, or choose another place with the XDG variables")

@@ -91,7 +91,9 @@ impl RefusalCode {
 pub(crate) fn decide(state: &EngineState, command: &Command) -> Result<Vec<Fact>, Refusal> {
     let fact = match command {
         Command::AddTarget { target, kind, connection } => {
-            check_new_target(state, target)?;
+            if is_known_so(state, target, *kind, connection.as_deref())? {
+                return Ok(Vec::new());
+            }
             Fact::TargetAdded { target: target.clone(), kind: *kind, connection: connection.clone() }
         }
         Command::RemoveTarget { target } => {
@@ -128,6 +130,9 @@ pub(crate) fn decide(state: &EngineState, command: &Command) -> Result<Vec<Fact>
     Ok(vec![fact])
 }
 
+/// What to do about a runtime that is not there.
+const STALE_HINT: &str = "`agtmux list panes` shows the runtimes there are";
+
 impl Refusal {
     fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
@@ -139,15 +144,23 @@ fn refuse(code: RefusalCode, message: impl Into<String>) -> Refusal {
     Refusal { code, message: message.into(), hint: None }
 }
 
-fn check_new_target(state: &EngineState, target: &TargetName) -> Result<(), Refusal> {
+/// Whether there is such a target already. One of the same name that is reached otherwise is in the way.
+fn is_known_so(
+    state: &EngineState,
+    target: &TargetName,
+    kind: TargetKind,
+    connection: Option<&str>,
+) -> Result<bool, Refusal> {
     if !target.is_valid() {
         return Err(refuse(RefusalCode::BadName, format!("{:?} cannot name a target", target.as_str()))
             .hint("1 to 63 of a-z, 0-9, '.', '_' and '-', the first a letter or digit"));
     }
-    if state.topology.targets.contains_key(target) {
-        return Err(refuse(RefusalCode::TargetExists, format!("there is a target {target} already")));
+    match state.topology.targets.get(target) {
+        None => Ok(false),
+        Some(known) if known.kind == kind && known.connection.as_deref() == connection => Ok(true),
+        Some(_) => Err(refuse(RefusalCode::TargetExists, format!("there is a target {target} with other settings"))
+            .hint(format!("choose another name, or remove it first: agtmux target remove {target}"))),
     }
-    Ok(())
 }
 
 fn check_new_name(state: &EngineState, runtime: &RuntimeId, name: Option<&str>) -> Result<(), Refusal> {
@@ -177,8 +190,10 @@ fn live_runtime<'a>(state: &'a EngineState, id: &RuntimeId) -> Result<&'a Runtim
     match state.topology.runtimes.get(id) {
         Some(runtime) => match runtime.ended {
             None => Ok(runtime),
-            Some((how, _)) => Err(refuse(RefusalCode::RuntimeStale, format!("{id} is over: {}", how.name()))),
+            Some((how, _)) => {
+                Err(refuse(RefusalCode::RuntimeStale, format!("{id} is over: {}", how.name())).hint(STALE_HINT))
+            }
         },
-        None => Err(refuse(RefusalCode::RuntimeStale, format!("{id} is not known"))),
+        None => Err(refuse(RefusalCode::RuntimeStale, format!("{id} is not known")).hint(STALE_HINT)),
     }
 }

@@ -89,7 +89,9 @@ impl RefError {
     /// What to do about it.
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::NotFound { hint, .. } => hint.clone(),
+            Self::NotFound { hint, .. } => {
+                hint.clone().or_else(|| Some("`agtmux list panes --all` shows what there is".to_owned()))
+            }
             Self::Ambiguous { candidates, .. } => Some(format!("use one of: {}", candidates.join(", "))),
             Self::Malformed { .. } => Some(format!("a reference is {GRAMMAR}")),
         }

@@ -12,7 +12,7 @@
 //! that expired unanswered leaves a doubt: only facts renewed after it was asked may speak then.
 //!
 //! **Decided.** Among fresh facts `error > waiting_approval > waiting_input > running > completed > idle`, where
-//! * a blocking fact stands on its own, with or without a turn;
+//! * a blocking fact stands on its own, with or without a turn, and outlives a failure that the same source told before;
 //! * an end beats later tool chatter of no stronger evidence (F24): only a turn start reopens;
 //! * of several facts for one thing, the strongest evidence decides, then the more urgent state, then the latest.
 //!
@@ -189,12 +189,19 @@ fn decide(facts: &[Weighed<'_>]) -> Option<usize> {
     };
     match (turn, blocked) {
         (Some(turn), Some(blocked))
-            if failed(&facts[turn]) && (!facts[turn].is_guess() || facts[blocked].is_guess()) =>
+            if failed(&facts[turn])
+                && (!facts[turn].is_guess() || facts[blocked].is_guess())
+                && !moved_on(&facts[turn], &facts[blocked]) =>
         {
             Some(turn)
         }
         (turn, blocked) => blocked.or(turn),
     }
+}
+
+/// Whether the source that told of a failure has asked something since: it then no longer stands there failed.
+fn moved_on(failure: &Weighed<'_>, question: &Weighed<'_>) -> bool {
+    failure.source == question.source && question.held.last.mark > failure.held.last.mark
 }
 
 /// The latest question that expired while nobody had answered it.

@@ -54,6 +54,30 @@ pub struct PostEvent {
     pub payload: Option<serde_json::Value>,
 }
 
+/// `POST /v1/events/batch`: many signals in one request, for collectors.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PostEvents {
+    /// The signals, oldest first; 1,000 at most.
+    pub events: Vec<PostEvent>,
+}
+
+/// What became of each event of a batch, in its order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PostedEvents {
+    /// One entry per event.
+    pub items: Vec<PostOutcome>,
+}
+
+/// What became of one event of a batch: one of the two is null.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PostOutcome {
+    /// It was taken in.
+    pub posted: Option<PostedEvent>,
+    /// It was refused.
+    pub error: Option<crate::error::ErrorDetail>,
+}
+
 /// What became of a posted event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PostedEvent {

@@ -97,8 +97,9 @@ pub(crate) fn circumstances(load_before: &str) -> String {
 
 /// The file system that databases were put on: what a sync costs depends on it.
 fn file_system(dir: &Path) -> String {
-    let output = Command::new("stat").args(["-f", "-c", "%T"]).arg(dir).output();
-    output.map_or_else(|_| "unknown".to_owned(), |output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    let output = Command::new("df").arg("--output=fstype").arg(dir).output().map(|output| output.stdout);
+    let text = String::from_utf8_lossy(&output.unwrap_or_default()).into_owned();
+    text.lines().nth(1).map_or_else(|| "unknown".to_owned(), |name| name.trim().to_owned())
 }
 
 /// How busy the machine was over the last minute, five and fifteen.

@@ -8,7 +8,7 @@ use rustix::process::Signal;
 
 use crate::cleanup;
 use crate::daemon::Daemon;
-use crate::figures::changes::Changes;
+use crate::figures::changes::{Changes, Pace};
 use crate::figures::{durable, exec, idle, kill, list, output, restart, signal};
 use crate::fleet::{Fleet, Pane};
 use crate::poller::{self, Polling};
@@ -20,8 +20,10 @@ struct Plan {
     fleets: &'static [usize],
     /// How often a process that takes milliseconds is run.
     runs: usize,
-    /// How often something is changed in a pane.
+    /// How many titles are set at each pace.
     changes: usize,
+    /// How many agents are ended in each way at each pace; four times as many, and the titles, must fit the fleet.
+    ends: usize,
     /// How often something is changed that may take seconds to be seen.
     slow_changes: usize,
     restarts: usize,
@@ -37,6 +39,7 @@ const FULL: Plan = Plan {
     fleets: &[10, 100, 500],
     runs: 100,
     changes: 100,
+    ends: 100,
     slow_changes: 20,
     restarts: 5,
     polls: 3,
@@ -50,6 +53,7 @@ const QUICK: Plan = Plan {
     fleets: &[10, 100],
     runs: 20,
     changes: 20,
+    ends: 20,
     slow_changes: 4,
     restarts: 2,
     polls: 2,
@@ -109,7 +113,10 @@ async fn measure(arguments: &Arguments) -> Result<()> {
         let fleet = Fleet::of_agents(*agents)?;
         let daemon = Daemon::settled(&fleet).await?;
         list::measure(&fleet, plan.runs, &mut report)?;
-        idle::memory(&fleet, &daemon, &mut report);
+        idle::memory(&fleet, &daemon, "fresh", &mut report);
+        let (items, _) = daemon.wait_for_agents(*agents).await?;
+        durable::through_daemon(&daemon, &items, plan.rounds, &mut report).await?;
+        idle::memory(&fleet, &daemon, "after the posts above", &mut report);
     }
     largest_fleet(*largest, plan, &mut report).await?;
 
@@ -140,20 +147,32 @@ async fn largest_fleet(agents: usize, plan: &Plan, report: &mut Report) -> Resul
     signal::posted(&fleet, &daemon, &items, plan.runs * 5, report).await?;
     signal::command(&fleet, &daemon, plan.runs, report).await?;
     durable::through_daemon(&daemon, &items, plan.rounds, report).await?;
-    idle::memory(&fleet, &daemon, report);
+    idle::memory(&fleet, &daemon, "after the posts above", report);
     changes(&fleet, &daemon, &polling, plan, report).await
 }
 
 async fn changes(fleet: &Fleet, daemon: &Daemon, polling: &Polling, plan: &Plan, report: &mut Report) -> Result<()> {
     let changes = Changes { fleet, daemon, polling };
     changes.jobs(plan.slow_changes, report).await?;
-    changes.titles(some(&fleet.panes, 0, plan.changes), report).await?;
-    changes.ends(some(&fleet.panes, 0, plan.changes), Signal::TERM, report).await?;
-    changes.ends(some(&fleet.panes, plan.changes, plan.changes), Signal::KILL, report).await
+    let mut unused = 0;
+    for pace in [Pace::Apart, Pace::BackToBack] {
+        changes.titles(some(&fleet.panes, plan.changes), pace, report).await?;
+        for signal in [Signal::TERM, Signal::KILL] {
+            // Titles come first and need their panes, so agents are ended from the back.
+            changes.ends(last(&fleet.panes, unused, plan.ends), signal, pace, report).await?;
+            unused += plan.ends;
+        }
+    }
+    Ok(())
 }
 
-/// So many panes, but never the last one: a server ends with it.
-fn some(panes: &[Pane], from: usize, count: usize) -> &[Pane] {
-    let end = (from + count).min(panes.len().saturating_sub(1));
-    &panes[from.min(end)..end]
+/// The first panes.
+fn some(panes: &[Pane], count: usize) -> &[Pane] {
+    &panes[..count.min(panes.len())]
+}
+
+/// Panes from the back, those before the last `skipped`.
+fn last(panes: &[Pane], skipped: usize, count: usize) -> &[Pane] {
+    let end = panes.len().saturating_sub(skipped);
+    &panes[end.saturating_sub(count)..end]
 }

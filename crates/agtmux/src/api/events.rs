@@ -1,11 +1,14 @@
-//! `GET /v1/events` and `POST /v1/events`.
+//! `GET /v1/events`, `POST /v1/events` and `POST /v1/events/batch`.
 
 use agtmux_core::engine::Disposition;
 use agtmux_core::event::Event;
 use agtmux_core::id::RuntimeId;
+use agtmux_core::signal::SignalEvent;
 use agtmux_wire::SCHEMA_VERSION;
 use agtmux_wire::error::ErrorCode;
-use agtmux_wire::event::{BindStatus, EventItem, EventList, PostEvent, PostedEvent};
+use agtmux_wire::event::{
+    BindStatus, EventItem, EventList, PostEvent, PostEvents, PostOutcome, PostedEvent, PostedEvents,
+};
 use axum::extract::{ConnectInfo, State};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -14,10 +17,11 @@ use super::answer::{Answer, Body, Json, Params};
 use super::peer::Peer;
 use super::{Api, convert};
 use crate::daemon::ingest::{self, Sender};
+use crate::daemon::world::World;
 use crate::error::CommandError;
 use crate::store::{EventFilter, StoreError};
 
-/// How many events one answer holds at most.
+/// How many events one answer or batch holds at most.
 const MOST: u32 = 1_000;
 
 /// Query parameters of `GET /v1/events`.
@@ -65,6 +69,9 @@ pub async fn list(State(api): State<Api>, Params(query): Params<EventsQuery>) ->
 async fn runtime_of(api: &Api, reference: String) -> Result<RuntimeId, CommandError> {
     api.handle
         .read(move |world| {
+            if let Some(ended) = ended_runtime(world, &reference) {
+                return Ok(ended);
+            }
             let resolved = world.engine.resolve_ref(&reference)?;
             resolved.runtime.ok_or_else(|| {
                 CommandError::new(ErrorCode::RefNotFound, format!("no agent runs in {reference}"))
@@ -72,6 +79,15 @@ async fn runtime_of(api: &Api, reference: String) -> Result<RuntimeId, CommandEr
             })
         })
         .await?
+}
+
+/// The one runtime that is over whose id a reference gives, whole or in part.
+fn ended_runtime(world: &World, reference: &str) -> Option<RuntimeId> {
+    let prefix = reference.strip_prefix("runtime:").or_else(|| reference.starts_with("rt_").then_some(reference))?;
+    let runtimes = world.engine.state().topology.runtimes.values();
+    let mut matching = runtimes.filter(|runtime| runtime.id.as_str().starts_with(prefix));
+    let found = matching.next().filter(|runtime| !runtime.is_live())?;
+    matching.next().is_none().then(|| found.id.clone())
 }
 
 fn item(event: &Event, bound: Option<&RuntimeId>) -> EventItem {
@@ -94,6 +110,37 @@ pub async fn post(
     // Read while the sender waits for its answer, and so is still there.
     let sender = Sender::of_pid(peer.pid);
     let event = api.synced().await.read(move |world| ingest::signal_event(post, &sender, world)).await??;
+    Ok(Json(take_in(&api, event).await?))
+}
+
+/// Signals of one request go to the main loop together, which logs them in one transaction.
+pub async fn post_batch(
+    State(api): State<Api>,
+    ConnectInfo(peer): ConnectInfo<Peer>,
+    Body(posts): Body<PostEvents>,
+) -> Answer<PostedEvents> {
+    if posts.events.len() > MOST as usize {
+        let message = format!("{} events are more than {MOST}", posts.events.len());
+        return Err(CommandError::new(ErrorCode::TooLarge, message).hint("send them in several requests").into());
+    }
+    let sender = Sender::of_pid(peer.pid);
+    let made = api.synced().await.read(move |world| {
+        posts.events.into_iter().map(|post| ingest::signal_event(post, &sender, world)).collect::<Vec<_>>()
+    });
+    let taken = made.await?.into_iter().map(|event| async {
+        match event {
+            Ok(event) => take_in(&api, event).await,
+            Err(error) => Err(error),
+        }
+    });
+    let items = futures_util::future::join_all(taken).await.into_iter().map(|outcome| match outcome {
+        Ok(posted) => PostOutcome { posted: Some(posted), error: None },
+        Err(error) => PostOutcome { posted: None, error: Some(error.into()) },
+    });
+    Ok(Json(PostedEvents { items: items.collect() }))
+}
+
+async fn take_in(api: &Api, event: SignalEvent) -> Result<PostedEvent, CommandError> {
     let event_id = event.event_id.to_string();
     let posted = api.handle.post(event).await?;
     let (status, runtime, detail) = match posted.disposition {
@@ -110,16 +157,17 @@ pub async fn post(
             "no agent is known here yet; kept for a while in case one is found".to_owned(),
         ),
         Disposition::RuntimeEnded { runtime } => {
-            return Err(CommandError::new(ErrorCode::RuntimeStale, format!("runtime {runtime} is over")).into());
+            return Err(CommandError::new(ErrorCode::RuntimeStale, format!("runtime {runtime} is over"))
+                .hint("`agtmux list panes` shows the runtimes there are"));
         }
         Disposition::Unbound { why } => (BindStatus::DroppedUnbound, None, why),
     };
-    Ok(Json(PostedEvent {
+    Ok(PostedEvent {
         event_id,
         seq: posted.seq,
         status,
         runtime_id: runtime.map(|runtime| runtime.to_string()),
         state: posted.state.map(|state| state.name().to_owned()),
         detail,
-    }))
+    })
 }

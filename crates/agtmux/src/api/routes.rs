@@ -123,6 +123,15 @@ pub fn table() -> Vec<Route> {
             handler: || post(super::events::post),
         },
         Route {
+            method: "post",
+            path: "/v1/events/batch",
+            summary: "Takes in many signals",
+            query: None,
+            body: of::<event::PostEvents>(),
+            answer: of::<event::PostedEvents>(),
+            handler: || post(super::events::post_batch),
+        },
+        Route {
             method: "get",
             path: "/v1/explain/{ref}",
             summary: "The evidence behind a state, and what would change it",

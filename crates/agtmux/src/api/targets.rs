@@ -68,7 +68,9 @@ fn connection(request: &AddTarget) -> Result<(TargetKind, Option<String>), Comma
     let usage = |message: &str| CommandError::new(ErrorCode::Usage, message);
     match (request.kind, &request.ssh_target) {
         (target::TargetKind::Local, None) => Ok((TargetKind::Local, None)),
-        (target::TargetKind::Local, Some(_)) => Err(usage("a local target has no ssh host")),
+        (target::TargetKind::Local, Some(_)) => {
+            Err(usage("a local target has no ssh host").hint("leave --ssh-target out"))
+        }
         (target::TargetKind::Ssh, None) => Err(usage("an ssh target needs its host").hint("give --ssh-target HOST")),
         (target::TargetKind::Ssh, Some(host)) => {
             let plain = |c: char| c.is_ascii_alphanumeric() || "._-@:[]%".contains(c);

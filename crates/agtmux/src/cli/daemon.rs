@@ -17,6 +17,7 @@ use crate::client::launch::READY;
 use crate::daemon;
 use crate::error::CommandError;
 use crate::paths::{Paths, private_dir};
+use crate::platform;
 use crate::service;
 use crate::target::socket;
 
@@ -113,6 +114,7 @@ fn prepare_and_run(context: &Context, detached: bool) -> Result<(), CommandError
         let _already_leader = rustix::process::setsid();
     }
     start_log(&context.paths, detached)?;
+    platform::raise_fd_limit();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -198,7 +200,7 @@ async fn stop(context: &Context) -> Result<(), CommandError> {
         Err(error) => return Err(error),
     };
     let deadline = Instant::now() + STOP_DEADLINE;
-    while crate::platform::process_stat(status.pid).is_some_and(|stat| stat.state != 'Z')
+    while platform::process_stat(status.pid).is_some_and(|stat| stat.state != 'Z')
         || UnixStream::connect(client.socket()).await.is_ok()
     {
         if Instant::now() > deadline {

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use agtmux_wire::error::ErrorCode;
 use agtmux_wire::explain::Explanation;
 use clap::Args;
 use jiff::Timestamp;
@@ -26,6 +27,10 @@ pub struct ExplainArgs {
 }
 
 pub async fn run(args: ExplainArgs, context: &Context) -> Result<(), CommandError> {
+    if args.reference.is_empty() {
+        return Err(CommandError::new(ErrorCode::RefMalformed, "the reference is empty")
+            .hint("`agtmux list panes` shows the agents there are; `agtmux explain --help` the grammar"));
+    }
     let path = format!("/v1/explain/{}", percent_encode(&args.reference));
     let client = context.client();
     if args.json {

@@ -9,6 +9,7 @@ pub mod demo;
 pub mod doctor;
 pub mod events;
 pub mod explain;
+pub mod helper;
 pub mod list;
 pub mod output;
 pub mod signal;
@@ -19,7 +20,6 @@ pub mod watch;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use agtmux_wire::error::ErrorCode;
 use clap::{Parser, Subcommand};
 
 pub use args::{ColorChoice, DurationArg};
@@ -80,17 +80,6 @@ enum Verb {
     Demo(demo::DemoArgs),
     /// Print a completion script for a shell
     Completions(completions::CompletionsArgs),
-    /// Tidy up in tmux when the daemon that holds standard input is gone
-    #[command(hide = true)]
-    Janitor,
-    /// Hand this process's standard input to the daemon (tmux runs this for `pipe-pane`)
-    #[command(hide = true)]
-    PipeFd {
-        /// The daemon's pipe socket
-        socket: PathBuf,
-        /// Which pane it is
-        token: String,
-    },
 }
 
 /// What every verb needs.
@@ -123,6 +112,9 @@ pub fn command() -> clap::Command {
 
 /// Parses the command line, runs the verb and maps its error to the exit code.
 pub fn main() -> ExitCode {
+    if let Some(served) = helper::serve(std::env::args_os().skip(1)) {
+        return served;
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return output::usage(&error),
@@ -134,13 +126,6 @@ pub fn main() -> ExitCode {
 }
 
 fn run(cli: Cli) -> Result<(), CommandError> {
-    if let Verb::PipeFd { socket, token } = &cli.verb {
-        return agtmux_tmux::pipe::helper::send_stdin(socket, token)
-            .map_err(|error| CommandError::new(ErrorCode::DaemonUnreachable, error.to_string()));
-    }
-    if let Verb::Janitor = &cli.verb {
-        return agtmux_tmux::janitor::serve(std::io::stdin().lock()).map_err(CommandError::internal);
-    }
     let paths = Paths::from_env()?;
     let tmux_socket = match cli.tmux_socket.as_deref() {
         Some(text) => Some(socket::from_argument(text)?),
@@ -166,7 +151,5 @@ async fn dispatch(verb: Verb, context: &Context) -> Result<(), CommandError> {
         Verb::Doctor(args) => doctor::run(args, context).await,
         Verb::Demo(args) => demo::run(args, context).await,
         Verb::Completions(args) => completions::run(&args),
-        // Done before there was a runtime.
-        Verb::PipeFd { .. } | Verb::Janitor => Ok(()),
     }
 }

@@ -54,7 +54,9 @@ pub fn fail(error: &CommandError) -> ExitCode {
         remark(&serde_json::json!({ "error": detail }).to_string());
     } else {
         let (bold, plain) = if io::stderr().is_terminal() { ("\x1b[1;31m", "\x1b[0m") } else { ("", "") };
-        let mut text = format!("{bold}error{plain}: {} [{}]", printable(&error.message), error.code.name());
+        // Our own messages may have lines, those of a TOML mistake for instance.
+        let message = error.message.trim_end().lines().map(printable).collect::<Vec<_>>().join("\n");
+        let mut text = format!("{bold}error{plain}: {message} [{}]", error.code.name());
         if let Some(hint) = &error.hint {
             text.push_str("\n hint: ");
             text.push_str(&printable(hint));

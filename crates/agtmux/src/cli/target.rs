@@ -66,6 +66,13 @@ enum KindArg {
 }
 
 pub async fn run(verb: TargetVerb, context: &Context) -> Result<(), CommandError> {
+    if let TargetVerb::Connect { name, .. } | TargetVerb::Remove { name, .. } = &verb
+        && name.is_empty()
+    {
+        return Err(
+            CommandError::new(ErrorCode::BadName, "the name is empty").hint("`agtmux target list` shows the names")
+        );
+    }
     let client = context.client();
     match verb {
         TargetVerb::Add(args) => {

@@ -104,32 +104,43 @@ impl Client {
     }
 
     async fn request(&self, method: Method, path: &str, body: Bytes) -> Result<Bytes, CommandError> {
+        let answered = match self.exchange(&method, path, &body).await {
+            // The daemon died while it was asked. Asking for a document again harms nobody; where a daemon is started
+            // on need, a new one answers.
+            Err(error) if self.start == StartDaemon::OnNeed && method == Method::GET && is_lost(&error) => {
+                self.exchange(&method, path, &body).await
+            }
+            answered => answered,
+        };
+        let (status, body) = answered?;
+        if status.is_success() { Ok(body) } else { Err(refusal(status, &body)) }
+    }
+
+    async fn exchange(&self, method: &Method, path: &str, body: &Bytes) -> Result<(StatusCode, Bytes), CommandError> {
         let stream = self.connect().await?;
-        let exchange = async {
+        let mut request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header("host", "localhost")
+            .header("content-type", "application/json");
+        if let Some(value) = self.tmux_socket_header() {
+            request = request.header(TMUX_SOCKET_HEADER, value);
+        }
+        let request = request.body(Full::new(body.clone())).map_err(CommandError::internal)?;
+        let answer = async {
             let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
             let driver = tokio::spawn(connection);
-            let mut request = Request::builder()
-                .method(method)
-                .uri(path)
-                .header("host", "localhost")
-                .header("content-type", "application/json");
-            if let Some(value) = self.tmux_socket_header() {
-                request = request.header(TMUX_SOCKET_HEADER, value);
-            }
-            let response = sender.send_request(request.body(Full::new(body)).unwrap_or_default()).await?;
+            let response = sender.send_request(request).await?;
             let status = response.status();
             let body = response.into_body().collect().await?.to_bytes();
             driver.abort();
             Ok::<_, hyper::Error>((status, body))
         };
-        let (status, body) = tokio::time::timeout(DEADLINE, exchange)
-            .await
-            .map_err(|_elapsed| {
-                CommandError::new(ErrorCode::Timeout, "the daemon did not answer in time")
-                    .hint("`agtmux daemon status` and the daemon's log say what it is doing")
-            })?
-            .map_err(|error| unreachable(&self.socket, &error.to_string()))?;
-        if status.is_success() { Ok(body) } else { Err(refusal(status, &body)) }
+        let answer = tokio::time::timeout(DEADLINE, answer).await.map_err(|_elapsed| {
+            CommandError::new(ErrorCode::Timeout, "the daemon did not answer in time")
+                .hint("`agtmux daemon status` and the daemon's log say what it is doing")
+        })?;
+        answer.map_err(|error| unreachable(&self.socket, &error.to_string()))
     }
 
     async fn connect(&self) -> Result<UnixStream, CommandError> {
@@ -150,6 +161,10 @@ impl Client {
         let path = self.tmux_socket.as_deref()?;
         hyper::header::HeaderValue::from_bytes(path.as_os_str().as_encoded_bytes()).ok()
     }
+}
+
+fn is_lost(error: &CommandError) -> bool {
+    error.code == ErrorCode::DaemonUnreachable
 }
 
 fn is_absent(error: &io::Error) -> bool {

@@ -47,6 +47,8 @@ pub enum Input {
     Watch {
         /// Its socket.
         socket: PathBuf,
+        /// That it is.
+        reply: oneshot::Sender<()>,
     },
     /// The daemon is to end.
     Stop,
@@ -139,7 +141,9 @@ impl Handle {
     /// # Errors
     /// Fails only when the daemon is ending.
     pub async fn watch(&self, socket: PathBuf) -> Result<(), CommandError> {
-        self.send(Input::Watch { socket }).await
+        let (reply, answer) = oneshot::channel();
+        self.send(Input::Watch { socket, reply }).await?;
+        answer.await.map_err(|_closed| gone())
     }
 
     /// Waits until every watched server has been looked at once.

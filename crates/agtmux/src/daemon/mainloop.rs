@@ -105,7 +105,10 @@ impl MainLoop {
                 let subscription = self.publisher.subscribe(&self.world, self.clock.now(), after);
                 reply.send(subscription).ok();
             }
-            Input::Watch { socket } => self.watch(&socket),
+            Input::Watch { socket, reply } => {
+                self.watch(&socket);
+                reply.send(()).ok();
+            }
             Input::Stop => return false,
         }
         true
@@ -249,9 +252,7 @@ impl MainLoop {
 
     /// What an observer saw it will see again, so a failure to log it is only noted.
     async fn commit_observed(&mut self, facts: Vec<Fact>) {
-        if !facts.is_empty() {
-            self.commit(facts).await.ok();
-        }
+        self.commit(facts).await.ok();
     }
 
     fn show_surfaces(&mut self, surfaces: Vec<(PaneKey, Surface)>) {
@@ -297,6 +298,9 @@ impl MainLoop {
 
     /// Logs facts, applies them and shows what changed. Gives each its place and what became of it.
     async fn commit(&mut self, facts: Vec<Fact>) -> Result<Vec<(u64, Option<Disposition>)>, CommandError> {
+        if facts.is_empty() {
+            return Ok(Vec::new());
+        }
         let at = self.clock.now();
         let first = self.world.seq + 1;
         let events: Vec<_> = (first..).zip(facts).map(|(seq, fact)| Event { v: FORMAT, seq, at, fact }).collect();

@@ -11,6 +11,7 @@ use tokio::task::JoinSet;
 
 use super::handle::Input;
 use super::world::LOCAL;
+use crate::target::helper;
 use crate::target::link::LinkKind;
 use crate::target::observation::Observation;
 use crate::target::observer::Observer;
@@ -78,9 +79,9 @@ impl Observers {
             socket: socket.to_owned(),
             tmux: self.tmux.clone(),
             pipe_socket: self.pipe_socket.with_extension(format!("pipe{}", self.watched.len())),
-            pipe_helper: vec![self.helper.clone().into(), "pipe-fd".into()],
+            pipe_helper: helper::command_line(&self.helper, helper::PIPE),
             link: self.link,
-            janitor: vec![self.helper.clone().into(), "janitor".into()],
+            janitor: helper::command_line(&self.helper, helper::JANITOR),
             registry: self.registry.clone(),
             boot: self.boot.clone(),
             reports: self.reports.clone(),

@@ -53,6 +53,32 @@ pub(super) fn all_processes() -> Vec<Row> {
         .collect()
 }
 
+/// A process and everything below it, by the lists of children that the kernel keeps. `None` where it keeps none.
+pub(super) fn subtree(root_pid: u32) -> Option<Vec<Row>> {
+    let mut rows: Vec<Row> = Vec::new();
+    let mut pending = std::collections::VecDeque::from([root_pid]);
+    while let Some(pid) = pending.pop_front() {
+        // A pid that was reused in between may close a loop.
+        let known = rows.iter().any(|row| row.stat.pid == pid);
+        let Some(stat) = process_stat(pid).filter(|_| !known && rows.len() < SUBTREE_LIMIT) else {
+            continue;
+        };
+        rows.push(Row { stat, argv: None });
+        let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else {
+            continue;
+        };
+        for thread in threads.flatten() {
+            match fs::read_to_string(thread.path().join("children")) {
+                Ok(children) => pending.extend(children.split_whitespace().filter_map(|pid| pid.parse::<u32>().ok())),
+                // A thread that has just ended is missing as a whole; a kernel without the lists has the thread.
+                Err(_) if thread.path().exists() => return None,
+                Err(_) => {}
+            }
+        }
+    }
+    Some(rows)
+}
+
 pub(super) fn started_at_unix_ms(start: u64) -> u64 {
     // Starts count from boot on the boot clock, so the time of boot is the difference of the two clocks.
     let boot_ns = clock_ns(ClockId::Realtime).saturating_sub(boot_clock_ns());
@@ -78,6 +104,9 @@ const NS_PER_TICK: u64 = 1_000_000_000 / 100;
 
 /// A prompt may be an argument; what names a program comes long before this many bytes.
 const MAX_ARGV: u64 = 64 * 1024;
+
+/// More processes than this below one pane are not an agent but a storm.
+const SUBTREE_LIMIT: usize = 4_096;
 
 /// How often, and how far apart, the arguments of a process in the middle of its exec are asked for.
 const ARGV_ATTEMPTS: u32 = 5;

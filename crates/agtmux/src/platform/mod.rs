@@ -31,7 +31,7 @@ use rustix::process::{Resource, getrlimit};
 
 pub use exit::wait_exit;
 pub use lineage::{ancestors, peer_ancestors};
-pub use table::{ProcessTable, process_tree_snapshot};
+pub use table::{ProcessTable, process_tree_snapshot, processes_under};
 
 /// What the kernel says about one process without its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,6 +85,14 @@ pub fn rss_bytes(pid: u32) -> Option<u64> {
 /// The CPU time that a process has used in all its threads.
 pub fn cpu_time_ns(pid: u32) -> Option<u64> {
     os::cpu_time_ns(pid)
+}
+
+/// Raises the number of files this process may have open as far as it may: each watched agent takes two.
+pub fn raise_fd_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    // A system that refuses leaves things as they were; `agtmux doctor` shows the limit.
+    setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum }).ok();
 }
 
 /// How many files this process may have open; nothing means no limit.

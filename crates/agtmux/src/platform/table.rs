@@ -26,6 +26,14 @@ pub fn process_tree_snapshot() -> ProcessTable {
     ProcessTable::new(os::all_processes())
 }
 
+/// A process and everything below it, parents first, with arguments. Cheaper than a snapshot for few processes.
+pub fn processes_under(root_pid: u32) -> Vec<Process> {
+    match os::subtree(root_pid) {
+        Some(rows) => rows.iter().map(Row::to_process).collect(),
+        None => process_tree_snapshot().under(root_pid),
+    }
+}
+
 impl ProcessTable {
     pub(super) fn new(mut rows: Vec<Row>) -> Self {
         rows.sort_by_key(|row| row.stat.pid);
@@ -91,9 +99,18 @@ impl Row {
 
 #[cfg(test)]
 mod tests {
-    use super::{ProcessTable, Row, process_tree_snapshot};
+    use super::{ProcessTable, Row, process_tree_snapshot, processes_under};
     use crate::platform::Stat;
     use crate::platform::testing::Family;
+
+    #[test]
+    fn a_subtree_is_the_same_as_in_a_snapshot() {
+        let family = Family::new();
+        let pids = |processes: Vec<agtmux_agents::Process>| processes.iter().map(|p| p.pid).collect::<Vec<_>>();
+        assert_eq!(pids(processes_under(family.parent())), [family.parent(), family.child]);
+        assert_eq!(processes_under(family.parent()), process_tree_snapshot().under(family.parent()));
+        assert_eq!(processes_under(u32::MAX), []);
+    }
 
     #[test]
     fn a_snapshot_holds_a_process_and_its_child() {

@@ -1,7 +1,7 @@
 //! Which panes hold an agent, kept up to date from the process table.
 //!
-//! Reading the whole table is dear, so it is read only on suspicion. Suspicion costs one small read per pane and
-//! sweep: the foreground group, name, state and start time of the pane's first process (or of its agent) change
+//! Reading process trees is dear, so they are read only on suspicion. Suspicion costs one small read per pane that is not
+//! silent and sweep: the foreground group, name, state and start time of the pane's first process (or of its agent) change
 //! whenever a program is started, ends, is suspended or becomes another. Exits are told by the kernel at once.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,6 +20,9 @@ use crate::platform::{self, Stat};
 /// How often panes are swept. With the time a look takes this keeps a suspended or started agent from going unseen
 /// for two seconds.
 pub const SWEEP_EVERY: Duration = Duration::from_millis(1_000);
+
+/// Up to so many panes are looked at one by one; for more, the table of all processes is read once.
+const FEW: usize = 16;
 
 /// How often a pane that launches something is looked at again before the sweeps have to do.
 const LAUNCH_LOOKS: u32 = 10;
@@ -81,10 +84,11 @@ impl AgentWatch {
         new
     }
 
-    /// The panes in which something else seems to run than before.
-    pub fn sweep(&mut self) -> Vec<PaneId> {
+    /// The panes in which something else seems to run than before. Those that were silent are passed over: whatever
+    /// suspends, ends or replaces an agent by hand is echoed by a shell, and exits are told by the kernel anyway.
+    pub fn sweep(&mut self, silent: &BTreeSet<PaneId>) -> Vec<PaneId> {
         let mut suspects = Vec::new();
-        for (id, pane) in &mut self.panes {
+        for (id, pane) in self.panes.iter_mut().filter(|(id, _)| !silent.contains(*id)) {
             let trace = trace(pane);
             if trace != pane.trace {
                 pane.trace = trace;
@@ -94,18 +98,31 @@ impl AgentWatch {
         suspects
     }
 
+    /// The panes without an agent in which a program has the keyboard. What it starts in turn leaves no trace.
+    pub fn occupied(&self) -> Vec<PaneId> {
+        let is_occupied = |pane: &Pane| {
+            let foreground = pane.trace.as_ref().map(|trace| trace.foreground);
+            pane.agent.is_none() && foreground.is_some_and(|group| i64::from(group) != i64::from(pane.pid))
+        };
+        self.panes.iter().filter(|(_, pane)| is_occupied(pane)).map(|(id, _)| *id).collect()
+    }
+
     /// Looks for agents in these panes.
     pub fn look_at(&mut self, panes: &[PaneId]) -> Vec<AgentSight> {
         if panes.is_empty() {
             return Vec::new();
         }
-        let table = platform::process_tree_snapshot();
+        let table = (panes.len() > FEW).then(platform::process_tree_snapshot);
         let mut sights = Vec::with_capacity(panes.len());
         for id in &BTreeSet::from_iter(panes) {
             let Some(pane) = self.panes.get_mut(*id) else {
                 continue;
             };
-            let look = agtmux_agents::identify(&self.registry, &table.under(pane.pid), pane.pid);
+            let processes = match &table {
+                Some(table) => table.under(pane.pid),
+                None => platform::processes_under(pane.pid),
+            };
+            let look = agtmux_agents::identify(&self.registry, &processes, pane.pid);
             pane.launching = if look == Look::Launching { pane.launching + 1 } else { 0 };
             let found = look.agent();
             let process = found.as_ref().map(|found| ProcessKey { pid: found.pid, start: found.start });

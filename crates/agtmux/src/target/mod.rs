@@ -4,6 +4,7 @@
 //! words, never the store or the API.
 
 pub mod agents;
+pub mod helper;
 pub mod link;
 pub mod observation;
 pub mod observer;

@@ -2,11 +2,11 @@
 //!
 //! A pane has one pipe. It is taken only when it is free, and given up without a fight when somebody else takes it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -39,12 +39,14 @@ struct Shared {
 }
 
 /// How far a pane's stream has come.
-#[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
     /// Asked for; on its way.
     Asked { at: Instant },
     /// Being read.
-    Open,
+    Open {
+        /// Whether anything came since somebody last asked.
+        heard: Arc<AtomicBool>,
+    },
     /// Somebody else has the pane's pipe.
     Taken,
 }
@@ -54,8 +56,8 @@ impl Shared {
         self.stages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn count(&self, stage: Stage) -> u64 {
-        self.stages().values().filter(|known| **known == stage).count() as u64
+    fn count(&self, suits: impl Fn(&Stage) -> bool) -> u64 {
+        self.stages().values().filter(|stage| suits(stage)).count() as u64
     }
 }
 
@@ -85,7 +87,7 @@ impl Streams {
         for (pane, row) in rows {
             let free = agents.holds_agent(*pane) && !row.pane_dead && !row.pane_pipe;
             let under_way = match stages.get(pane) {
-                Some(Stage::Open) => true,
+                Some(Stage::Open { .. }) => true,
                 Some(Stage::Asked { at }) => now - *at < GIVE_UP_AFTER,
                 Some(Stage::Taken) | None => false,
             };
@@ -95,12 +97,21 @@ impl Streams {
         }
     }
 
+    /// The panes that are listened to and were silent since this was last asked.
+    pub fn silent(&self) -> BTreeSet<PaneId> {
+        let is_silent = |stage: &Stage| match stage {
+            Stage::Open { heard } => !heard.swap(false, Ordering::Relaxed),
+            Stage::Asked { .. } | Stage::Taken => false,
+        };
+        self.shared.stages().iter().filter(|(_, stage)| is_silent(stage)).map(|(pane, _)| *pane).collect()
+    }
+
     /// How many streams are open and how much they brought.
     pub fn figures(&self) -> StreamFigures {
         StreamFigures {
-            open: self.shared.count(Stage::Open),
+            open: self.shared.count(|stage| matches!(stage, Stage::Open { .. })),
             bytes: self.shared.bytes.load(Ordering::Relaxed),
-            taken: self.shared.count(Stage::Taken),
+            taken: self.shared.count(|stage| matches!(stage, Stage::Taken)),
         }
     }
 }
@@ -148,12 +159,14 @@ async fn receive(receiver: Arc<PipeReceiver>, shared: Arc<Shared>) {
 /// Reads a stream to its end. The buffer lives on the stack of each read, so that five hundred quiet panes cost no
 /// memory; tmux keeps what is not read, so nothing here may wait for anything else.
 async fn drain(stream: PipeStream, pane: PaneId, shared: Arc<Shared>) {
-    shared.stages().insert(pane, Stage::Open);
+    let heard = Arc::new(AtomicBool::new(true));
+    shared.stages().insert(pane, Stage::Open { heard: heard.clone() });
     while stream.readable().await.is_ok() {
         match read(&stream) {
             Ok(0) => break,
             Ok(count) => {
                 shared.bytes.fetch_add(count as u64, Ordering::Relaxed);
+                heard.store(true, Ordering::Relaxed);
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(_) => break,

@@ -1,7 +1,7 @@
 //! Watches one life of one tmux server: what its hooks tell, the process table and the streams of agent panes; and asks
 //! tmux for the whole truth every ten seconds and on any doubt.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use agtmux_core::event::Place;
@@ -23,6 +23,9 @@ use super::streams::Streams;
 
 /// How often tmux is asked for the whole truth, doubt or not: users reload hooks and take pipes.
 const RECONCILE_EVERY: Duration = Duration::from_secs(10);
+
+/// Every so many times the truth includes each pane's command and directory, which are most of its cost.
+const FULL_EVERY: u32 = 3;
 
 /// Changes that come closer together than this are looked at together.
 const SETTLE: Duration = Duration::from_millis(10);
@@ -77,6 +80,7 @@ async fn follow(observer: &Observer, link: &mut Link, stop: &mut watch::Receiver
         timer.set_missed_tick_behavior(MissedTickBehavior::Delay);
         timer.reset();
     }
+    let mut reconciled = 0u32;
     let mut doubt: Option<Instant> = None;
     loop {
         tokio::select! {
@@ -98,9 +102,12 @@ async fn follow(observer: &Observer, link: &mut Link, stop: &mut watch::Receiver
                 if link.verify().await? == Verified::Reinstalled {
                     tracing::info!("the hooks had been removed and are back");
                 }
-                if life.reconcile(link, Detail::Full).await? == Sessions::NoneOfTheUsers {
+                reconciled += 1;
+                let detail = if reconciled.is_multiple_of(FULL_EVERY) { Detail::Full } else { Detail::Light };
+                if life.reconcile(link, detail).await? == Sessions::NoneOfTheUsers {
                     return Ok(End::LastSessionClosed);
                 }
+                life.look_again().await;
             }
             _ = stop.changed() => return Ok(End::Stopped),
         }
@@ -203,6 +210,14 @@ impl<'a> Life<'a> {
         Ok(Sessions::SomeOfTheUsers)
     }
 
+    /// Looks where a sweep would not: at panes that were silent, since a stopped agent may say nothing, and at those in
+    /// which some program runs that may have started an agent.
+    async fn look_again(&mut self) {
+        let mut suspects = self.agents.sweep(&BTreeSet::new());
+        suspects.extend(self.agents.occupied());
+        self.look_at(&suspects).await;
+    }
+
     /// Panes whose window has another name than before.
     fn renamed(&mut self, rows: &BTreeMap<PaneId, PaneRow>) -> Vec<PaneId> {
         let names = rows.iter().map(|(pane, row)| (*pane, row.window_name.clone())).collect();
@@ -212,7 +227,7 @@ impl<'a> Life<'a> {
     }
 
     async fn sweep(&mut self) {
-        let suspects = self.agents.sweep();
+        let suspects = self.agents.sweep(&self.streams.silent());
         self.look_at(&suspects).await;
         let figures = self.streams.figures();
         if figures != self.figures {
@@ -237,8 +252,10 @@ impl<'a> Life<'a> {
                 Ok(Some(row)) => {
                     let observation = Observation::Surface { pane: self.key(pane), surface: surface(&row) };
                     self.observer.report(observation).await;
-                    // An agent that sets its title has just started, or just ended.
-                    self.look_at(&[pane]).await;
+                    // A program that gives a pane its first title may be an agent that has just started.
+                    if !self.agents.holds_agent(pane) {
+                        self.look_at(&[pane]).await;
+                    }
                 }
                 Ok(None) | Err(ClientError::Refused(_)) => {}
                 Err(error) => return Err(error),

@@ -96,8 +96,7 @@ fn the_api_describes_itself() {
     environment.agent("claude").signal("running").ok();
     let described = environment.get("/openapi.json");
     let paths = described["paths"].as_object().unwrap();
-    let plain: Vec<_> =
-        paths.iter().filter(|(path, verbs)| verbs["get"].is_object() && !path.contains("{")).collect();
+    let plain: Vec<_> = paths.iter().filter(|(path, verbs)| verbs["get"].is_object() && !path.contains("{")).collect();
     assert!(plain.len() >= 8, "{:?}", paths.keys());
     for (path, _) in plain.into_iter().filter(|(path, _)| *path != "/v1/stream") {
         assert_eq!(environment.request("GET", path, b"").unwrap().status, 200, "{path}");

@@ -50,13 +50,13 @@ pub(crate) async fn unwatched(fleet: &Fleet, window: Duration) -> f64 {
     meter.percent().iter().sum()
 }
 
-/// The memory of a daemon that has settled.
-pub(crate) fn memory(fleet: &Fleet, daemon: &Daemon, report: &mut Report) {
+/// The memory of a daemon, at a moment that is named: it depends on what the daemon has been through.
+pub(crate) fn memory(fleet: &Fleet, daemon: &Daemon, when: &str, report: &mut Report) {
     let panes = fleet.panes.len();
     let ours = resident_megabytes(daemon.pid());
     let tmux = resident_megabytes(fleet.server_pid);
     report.add(Figure {
-        name: format!("memory of the daemon, {panes} agents"),
+        name: format!("memory of the daemon, {panes} agents, {when}"),
         measured: format!("{ours:.1} MB"),
         baseline: format!("the tmux server: {tmux:.1} MB"),
         ratio: Some(ours / tmux),

@@ -41,7 +41,7 @@ pub(crate) async fn measure(report: &mut Report) -> Result<()> {
         report.add(Figure {
             name: format!("daemon killed with -9, {PANES} flooding panes {name}: panes that stand still, things left"),
             measured: format!("{frozen} of {PANES}, {remains}"),
-            baseline: format!("plain `tmux -C attach` clients: {plain_frozen} of {PANES}, {plain_left} dead clients"),
+            baseline: format!("plain `tmux -C attach` clients: {plain_frozen} of {PANES}, dead clients {plain_left}"),
             ratio: None,
             goal: Goal::new("0 and 0", frozen == 0 && left.is_empty()),
         });
