@@ -11,6 +11,7 @@ mod common;
 mod commands;
 mod daemon;
 mod discovery;
+mod docs;
 mod events;
 mod explain;
 mod filters;
