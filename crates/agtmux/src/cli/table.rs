@@ -20,6 +20,12 @@ impl Sheet {
     pub fn new(headings: &[&str], color: bool) -> Self {
         let mut table = Table::new();
         table.load_style(NOTHING).set_truncation_indicator("…");
+        // What `--color` says counts, on a terminal or not.
+        if color {
+            table.enforce_styling();
+        } else {
+            table.force_no_tty();
+        }
         if let Some(width) = terminal_width() {
             table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
         }
