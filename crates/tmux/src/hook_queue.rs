@@ -119,7 +119,7 @@ impl<T: Transport> HookQueue<T> {
 
     /// Removes all that was installed.
     pub async fn remove(self, deadline: Duration) -> Result<(), ClientError> {
-        self.transport.run_script(&self.removal(), deadline).await
+        self.transport.run_script(&self.removal(), deadline).await.map(drop)
     }
 }
 
@@ -147,7 +147,7 @@ async fn remove_leftovers(plain: &Plain, slot: Slot, deadline: Duration) -> Resu
     let leftovers = present.iter().filter(|(_, body)| Names::owns(slot, body));
     let script =
         leftovers.fold(Script::new(), |script, (hook, _)| script.then(&Command::new("set-hook").flag("-gu").arg(hook)));
-    if script.line().is_ok() { plain.run_script(&script, deadline).await } else { Ok(()) }
+    if script.line().is_ok() { plain.run_script(&script, deadline).await.map(drop) } else { Ok(()) }
 }
 
 /// Our array index for a slot, moved on if a user's hook sits there.

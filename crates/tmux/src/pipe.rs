@@ -108,16 +108,46 @@ impl PipeReceiver {
         deadline: Duration,
     ) -> Result<PipeToken, ArmError> {
         let token = PipeToken(nonce().map_err(ArmError::Token)?);
-        let guarded = arm_command(pane, pane_pid, &self.shell_command(helper, &token)?);
+        let guarded = arm_command(pane, pane_pid, &self.shell_command(helper, &token)?, token.as_str());
         self.expect(&token, pane);
         let result = match client.run(&guarded, deadline).await {
-            Ok(reply) => read_answer(&reply.text(), pane),
-            Err(error) => Err(error.into()),
+            Ok(reply) => self.settle(&token, &reply.text()),
+            Err(error) => {
+                self.expected().remove(&token);
+                Err(error.into())
+            }
         };
-        if result.is_err() {
-            self.expected().remove(&token);
-        }
         result.map(|()| token)
+    }
+
+    /// Pipes several panes to us, as [`PipeReceiver::arm`] does, by one script. Gives what became of each.
+    ///
+    /// When the script fails as a whole, some of the panes may have been piped; their descriptors come all the same.
+    pub async fn arm_many(
+        &self,
+        client: &impl Transport,
+        panes: &[(PaneId, u32)],
+        helper: &[OsString],
+        deadline: Duration,
+    ) -> Result<Vec<Result<(), ArmError>>, ArmError> {
+        let mut script = Script::new();
+        let mut tokens = Vec::with_capacity(panes.len());
+        for (pane, pane_pid) in panes {
+            let token = PipeToken(nonce().map_err(ArmError::Token)?);
+            script = script.then(&arm_command(*pane, *pane_pid, &self.shell_command(helper, &token)?, token.as_str()));
+            self.expect(&token, *pane);
+            tokens.push(token);
+        }
+        let output = client.run_script(&script, deadline).await?;
+        Ok(tokens.iter().map(|token| self.settle(token, &output)).collect())
+    }
+
+    fn settle(&self, token: &PipeToken, output: &[u8]) -> Result<(), ArmError> {
+        let result = read_answer(token.as_str(), output);
+        if result.is_err() {
+            self.expected().remove(token);
+        }
+        result
     }
 
     /// Waits for the next pane whose output begins to flow. Safe to cancel.
@@ -240,31 +270,34 @@ pub mod helper {
     }
 }
 
-/// Takes the pipe or says why not, in one step inside tmux.
-fn arm_command(pane: PaneId, pane_pid: u32, shell_command: &str) -> Command {
-    // A target that does not exist is no error here: the condition is then asked of another pane.
-    let wanted = [
-        ("pane_id", pane.to_string()),
-        ("pane_pid", pane_pid.to_string()),
-        ("pane_dead", "0".to_owned()),
-        ("pane_pipe", "0".to_owned()),
-    ];
-    let free_and_same =
-        wanted.iter().fold("1".to_owned(), |all, (name, value)| format!("#{{&&:{all},#{{==:#{{{name}}},{value}}}}}"));
-    let say = |text: &str| Command::new("display-message").flag("-p").target(pane).arg(text);
+/// Takes the pipe or says why not, in one step inside tmux. A pane that is gone makes tmux look at another one instead,
+/// hence the check of its id.
+fn arm_command(pane: PaneId, pane_pid: u32, shell_command: &str, token: &str) -> Command {
+    let is_pane = format!("#{{==:#{{pane_id}},{pane}}}");
+    let is_same = format!("#{{&&:{is_pane},#{{==:#{{pane_pid}},{pane_pid}}}}}");
+    let is_free = format!("#{{&&:{is_same},#{{&&:#{{==:#{{pane_dead}},0}},#{{==:#{{pane_pipe}},0}}}}}}");
+    let say = |text: &str| Command::new("display-message").flag("-p").arg(format!("{token} {text}"));
     let take = Command::new("pipe-pane").flag("-IO").target(pane).arg(shell_command);
     let taken = Script::new().then(&take).then(&say("armed"));
-    let refused = Script::from(&say("refused #{pane_id} #{pane_pipe}"));
-    Command::new("if-shell").flag("-F").target(pane).arg(free_and_same).commands(&taken).commands(&refused)
+    // What is not free and is the same is taken; both answers are fixed words, so that no format is needed here.
+    let refused = Command::new("if-shell")
+        .flag("-F")
+        .target(pane)
+        .arg(format!("#{{&&:{is_same},#{{pane_pipe}}}}"))
+        .commands(&Script::from(&say("taken")))
+        .commands(&Script::from(&say("changed")));
+    Command::new("if-shell").flag("-F").target(pane).arg(is_free).commands(&taken).commands(&Script::from(&refused))
 }
 
-fn read_answer(answer: &[u8], pane: PaneId) -> Result<(), ArmError> {
-    let piped = format!("refused {pane} 1");
+/// Finds the answer to one token in the output of a script.
+fn read_answer(token: &str, output: &[u8]) -> Result<(), ArmError> {
+    let answer =
+        output.split(|byte| *byte == b'\n').find_map(|line| line.strip_prefix(token.as_bytes())?.strip_prefix(b" "));
     match answer {
-        b"armed" => Ok(()),
-        answer if answer == piped.as_bytes() => Err(ArmError::Taken),
-        answer if answer.starts_with(b"refused ") => Err(ArmError::Changed),
-        answer => Err(ClientError::Refused(String::from_utf8_lossy(answer).into_owned()).into()),
+        Some(b"armed") => Ok(()),
+        Some(b"taken") => Err(ArmError::Taken),
+        Some(b"changed") => Err(ArmError::Changed),
+        _ => Err(ClientError::Refused("tmux did not say whether the pane is piped".into()).into()),
     }
 }
 

@@ -119,9 +119,9 @@ impl Transport for Plain {
         Ok(reply(&output.unwrap_or(Err(ClientError::Timeout))?))
     }
 
-    async fn run_script(&self, script: &Script, deadline: Duration) -> Result<(), ClientError> {
+    async fn run_script(&self, script: &Script, deadline: Duration) -> Result<Vec<u8>, ClientError> {
         let output = tokio::time::timeout(deadline, self.execute(script)).await;
-        output.unwrap_or(Err(ClientError::Timeout)).map(drop)
+        output.unwrap_or(Err(ClientError::Timeout))
     }
 }
 

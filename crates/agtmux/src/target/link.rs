@@ -68,7 +68,7 @@ impl Transport for Commands {
         }
     }
 
-    async fn run_script(&self, script: &Script, deadline: Duration) -> Result<(), ClientError> {
+    async fn run_script(&self, script: &Script, deadline: Duration) -> Result<Vec<u8>, ClientError> {
         match self {
             Self::Plain(plain) => plain.run_script(script, deadline).await,
             Self::Control(client) => Transport::run_script(client, script, deadline).await,

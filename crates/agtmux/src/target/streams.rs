@@ -25,6 +25,9 @@ use super::observer::CALL_DEADLINE;
 /// A helper that has not handed a stream over by then never will.
 const GIVE_UP_AFTER: Duration = Duration::from_secs(15);
 
+/// How many pipes are taken by one script.
+const TOGETHER: usize = 32;
+
 /// The streams of one server.
 pub struct Streams {
     shared: Arc<Shared>,
@@ -54,6 +57,22 @@ enum Stage {
 impl Shared {
     fn stages(&self) -> MutexGuard<'_, BTreeMap<PaneId, Stage>> {
         self.stages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes what became of a request. A stream that is open is not asked about any more.
+    fn settle(&self, pane: PaneId, result: Result<(), ArmError>) {
+        let mut stages = self.stages();
+        match result {
+            Ok(()) => {}
+            Err(_) if matches!(stages.get(&pane), Some(Stage::Open { .. })) => {}
+            Err(ArmError::Taken) => {
+                stages.insert(pane, Stage::Taken);
+            }
+            Err(error) => {
+                tracing::debug!(%pane, %error, "no stream of this pane");
+                stages.remove(&pane);
+            }
+        }
     }
 
     fn count(&self, suits: impl Fn(&Stage) -> bool) -> u64 {
@@ -116,23 +135,26 @@ impl Streams {
     }
 }
 
-/// Takes pipes one after the other, so that tmux is never asked to start hundreds of helpers at once.
+/// Takes pipes a few at a time: one by one would take a client each, all at once would have tmux start hundreds of helpers.
 async fn arm(
     receiver: Arc<PipeReceiver>,
     shared: Arc<Shared>,
     helper: Vec<OsString>,
     mut requests: mpsc::UnboundedReceiver<(Commands, PaneId, u32)>,
 ) {
-    while let Some((client, pane, pid)) = requests.recv().await {
-        let tmux_pane = agtmux_tmux::PaneId(pane.0);
-        let Err(error) = receiver.arm(&client, tmux_pane, pid, &helper, CALL_DEADLINE).await else {
+    let mut batch = Vec::new();
+    while requests.recv_many(&mut batch, TOGETHER).await > 0 {
+        let Some((commands, ..)) = batch.first().cloned() else {
             continue;
         };
-        if matches!(error, ArmError::Taken) {
-            shared.stages().insert(pane, Stage::Taken);
-        } else {
-            shared.stages().remove(&pane);
-            tracing::debug!(%pane, %error, "no stream of this pane");
+        let wanted: Vec<_> = batch.drain(..).map(|(_, pane, pid)| (agtmux_tmux::PaneId(pane.0), pid)).collect();
+        match receiver.arm_many(&commands, &wanted, &helper, CALL_DEADLINE).await {
+            Ok(results) => {
+                for ((pane, _), result) in wanted.iter().zip(results) {
+                    shared.settle(PaneId(pane.0), result);
+                }
+            }
+            Err(error) => tracing::debug!(%error, "pane streams are asked for again"),
         }
     }
 }

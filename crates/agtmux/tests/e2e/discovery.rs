@@ -165,6 +165,29 @@ fn a_suspended_agent_is_seen_and_comes_back() {
     assert_eq!(back["pane_epoch"], 1);
 }
 
+/// The same in a session that is made in this moment: what is typed at once is seen as soon as what is typed later.
+#[test]
+fn an_agent_in_a_session_that_was_just_made_is_found_in_time() {
+    let environment = TestEnvironment::with_tmux();
+    environment.start_daemon();
+    let tmux = environment.tmux();
+    let program = environment.program("claude", crate::common::SCRIPT).display().to_string();
+    for round in 0..5 {
+        let dir = environment.agent_dir();
+        let variable = format!("AGENT_DIR={}", dir.display());
+        let session = format!("new{round}");
+        let shell = "exec bash --norc --noprofile -i";
+        tmux.run(&["new-session", "-d", "-s", &session, "-e", &variable, shell, ";", "send-keys", &program, "Enter"]);
+        let pane = tmux.format(&format!("={session}:"), "#{pane_id}");
+        let agent = crate::common::FakeAgent::new(pane, dir);
+        let pid = agent.pid();
+        let found = environment.wait_for_pane_within(PROMISED, &agent.pane, &format!("claude in {session}"), |pane| {
+            pane["agent"] == "claude"
+        });
+        assert_eq!(found["pid"], pid);
+    }
+}
+
 /// An interactive shell with job control, in which `claude` was typed.
 fn agent_in_a_shell(environment: &TestEnvironment) -> (String, Value) {
     environment.program("claude", crate::common::SCRIPT);

@@ -12,9 +12,15 @@ use crate::transport::Transport;
 use super::HookBatch;
 use super::names::Names;
 
-/// Ordinary clients that wait are started no more often than this: a title that spins in every pane must not cost a
-/// process per turn. What comes meanwhile is read together.
-const START_PAUSE: Duration = Duration::from_millis(100);
+/// The pause before the next ordinary client that waits is started. It doubles while events keep coming, since a title
+/// that spins in every pane must not cost a process per turn; what comes meanwhile is read together.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(2);
+
+/// The longest such pause.
+const LONGEST_PAUSE: Duration = Duration::from_millis(100);
+
+/// A client that waited this long for an event ends a run of them.
+const QUIET: Duration = Duration::from_millis(200);
 
 /// How long it may take to put the queue back.
 const DEADLINE: Duration = Duration::from_secs(5);
@@ -32,7 +38,37 @@ enum Waiter {
     /// A control client, and the replies of the cycle under way, kept so that a cancelled wait loses nothing.
     Control { client: Client, replies: Option<Replies> },
     /// Ordinary clients, one after the other.
-    Plain { plain: Plain, following: Option<Box<Following>>, start_at: Instant },
+    Plain { plain: Plain, following: Option<Box<Following>>, pace: Pace },
+}
+
+/// When clients that wait are started.
+#[derive(Debug)]
+struct Pace {
+    started: Instant,
+    ended: Option<Instant>,
+    pause: Duration,
+}
+
+impl Pace {
+    fn new() -> Self {
+        Self { started: Instant::now(), ended: None, pause: SHORTEST_PAUSE }
+    }
+
+    fn next_start(&self) -> Instant {
+        self.ended.map_or(self.started, |ended| ended + self.pause)
+    }
+
+    fn start(&mut self) {
+        self.started = Instant::now();
+        self.ended = None;
+    }
+
+    fn end(&mut self) {
+        let now = Instant::now();
+        let waited = now - self.started;
+        self.pause = if waited > QUIET { SHORTEST_PAUSE } else { (self.pause * 2).min(LONGEST_PAUSE) };
+        self.ended = Some(now);
+    }
 }
 
 impl HookReader {
@@ -41,14 +77,14 @@ impl HookReader {
     }
 
     pub(super) fn on_plain(plain: Plain, names: Names) -> Self {
-        Self { names, waiter: Waiter::Plain { plain, following: None, start_at: Instant::now() } }
+        Self { names, waiter: Waiter::Plain { plain, following: None, pace: Pace::new() } }
     }
 
     /// Waits for events. Safe to cancel. Ends only with the connection.
     pub async fn next_batch(&mut self) -> Result<HookBatch, ClientError> {
         match &mut self.waiter {
             Waiter::Control { client, replies } => control_batch(&self.names, client, replies).await,
-            Waiter::Plain { plain, following, start_at } => plain_batch(&self.names, plain, following, start_at).await,
+            Waiter::Plain { plain, following, pace } => plain_batch(&self.names, plain, following, pace).await,
         }
     }
 }
@@ -87,14 +123,14 @@ async fn plain_batch(
     names: &Names,
     plain: &Plain,
     under_way: &mut Option<Box<Following>>,
-    start_at: &mut Instant,
+    pace: &mut Pace,
 ) -> Result<HookBatch, ClientError> {
     loop {
         let following = match &mut *under_way {
             Some(following) => following,
             none => {
-                sleep_until(*start_at).await;
-                *start_at = Instant::now() + START_PAUSE;
+                sleep_until(pace.next_start()).await;
+                pace.start();
                 none.insert(Box::new(plain.follow(&names.cycle())?))
             }
         };
@@ -105,6 +141,7 @@ async fn plain_batch(
                 }
             }
             None => {
+                pace.end();
                 let ended = match under_way.take() {
                     Some(following) => following.finish(plain).await,
                     None => Ok(()),

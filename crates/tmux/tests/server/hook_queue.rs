@@ -7,7 +7,7 @@ use agtmux_tmux::hook_queue::{HookEvent, HookKind, HookQueue, HookReader, Verifi
 use agtmux_tmux::{PaneId, SessionId, WindowId};
 use tokio::time::timeout;
 
-use crate::support::{DEADLINE, Server, wait_until};
+use crate::support::{DEADLINE, Server};
 
 /// Reads until as many events of a kind have come.
 pub(crate) async fn collect(reader: &mut HookReader, kind: HookKind, count: usize) -> Vec<HookEvent> {
@@ -172,35 +172,4 @@ async fn reloaded_hooks_are_put_back_and_removed_ones_leave_no_trace() {
     queue.remove(DEADLINE).await.unwrap();
     session.close(DEADLINE).await;
     assert_eq!(traces(&server), before);
-}
-
-#[test]
-fn a_killed_observer_leaves_no_trace() {
-    let server = Server::start("exec sleep 1000");
-    server.tmux(["set-hook", "-g", "session-closed[3]", "set-environment -g CLOSED \"#{q:hook_session_name}\""]);
-    server.tmux(["set-hook", "-g", "pane-title-changed[5]", "run-shell -b 'true #{pane_id}'"]);
-    server.tmux(["set-environment", "-g", "CLOSED", "_agtmux"]);
-    let before = traces(&server);
-    for _ in 0..3 {
-        let mut observers = [server.observer(None), server.observer(None)];
-        wait_until("both observe", || {
-            let hooks = server.tmux(["show-hooks", "-gw"]);
-            hooks.contains("window-layout-changed[90]") && hooks.contains("window-layout-changed[91]")
-        });
-        assert_ne!(traces(&server), before);
-        // A title in the queue that nobody will read is no reason to stay. Killed one after the other, the hooks of
-        // the second must survive the end of the first.
-        let survivor_is_second = server.session_names().len() == 3;
-        assert!(survivor_is_second);
-        observers[0].kill();
-        wait_until("one is gone", || server.session_names().len() == 2);
-        wait_until("its hooks are gone", || {
-            let hooks = server.tmux(["show-hooks", "-gw"]);
-            hooks.contains("window-layout-changed[90]") != hooks.contains("window-layout-changed[91]")
-        });
-        observers[1].kill();
-        wait_until("both are gone", || server.session_names() == ["work"]);
-        server.tmux(["set-environment", "-g", "CLOSED", "_agtmux"]);
-        wait_until("no trace is left", || traces(&server) == before);
-    }
 }
