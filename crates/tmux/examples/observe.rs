@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use agtmux_tmux::hook_queue::HookQueue;
-use agtmux_tmux::janitor::{self, Janitor};
+use agtmux_tmux::janitor;
 use agtmux_tmux::list::{self, Detail};
 use agtmux_tmux::pipe::{PipeReceiver, helper};
 use agtmux_tmux::plain::Plain;
@@ -52,9 +52,8 @@ async fn observe(socket: &str, pipe_socket: Option<&str>) -> Result<(), Box<dyn 
 #[tokio::main(flavor = "current_thread")]
 async fn observe_plainly(socket: &str) -> Result<(), Box<dyn Error>> {
     let (tmux, socket) = (Path::new("tmux"), Path::new(socket));
-    let (hooks, mut reader) = HookQueue::install_plain(&Plain::new(tmux, socket), DEADLINE).await?;
     let helper = [std::env::current_exe()?.into(), "--janitor".into()];
-    let _janitor = Janitor::start(&helper, tmux, socket, &hooks.removal()).await?;
+    let (_hooks, mut reader, _janitor) = HookQueue::install_plain(&Plain::new(tmux, socket), &helper, DEADLINE).await?;
     loop {
         println!("{:?}", reader.next_batch().await?);
     }

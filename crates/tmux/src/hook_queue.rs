@@ -17,11 +17,13 @@ mod names;
 mod reader;
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::time::Duration;
 
 use crate::client::{Client, ClientError};
 use crate::command::{Command, Script};
 use crate::id::decimal;
+use crate::janitor::{Janitor, JanitorError};
 use crate::notification::word;
 use crate::plain::Plain;
 use crate::session::{HiddenSession, Slot, connecting_turn};
@@ -46,6 +48,17 @@ pub struct HookBatch {
     pub missed: bool,
 }
 
+/// Why hooks were not installed for ordinary clients.
+#[derive(Debug, thiserror::Error)]
+pub enum InstallError {
+    /// Nobody would tidy up after us.
+    #[error(transparent)]
+    Janitor(#[from] JanitorError),
+    /// tmux did not do what it was told.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+}
+
 /// What [`HookQueue::verify`] found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verified {
@@ -67,7 +80,8 @@ impl HookQueue<Client> {
     ///
     /// They vanish with the hidden session, whose first client is used for commands and whose second one for waiting.
     pub async fn install(session: &HiddenSession, deadline: Duration) -> Result<(Self, HookReader), ClientError> {
-        let queue = Self::put(session.control().clone(), session.slot(), Tie::Session, deadline).await?;
+        let queue = Self::plan(session.control().clone(), session.slot(), Tie::Session, deadline).await?;
+        queue.transport.run_script(&queue.names.install(), deadline).await?;
         let reader = HookReader::on_control(session.waiter().clone(), queue.names.clone());
         Ok((queue, reader))
     }
@@ -75,24 +89,30 @@ impl HookQueue<Client> {
 
 impl HookQueue<Plain> {
     /// Installs the hooks for ordinary clients, in the first slot that no live observer holds, and gives the reader of
-    /// their events. What a dead one left behind is removed.
-    pub async fn install_plain(plain: &Plain, deadline: Duration) -> Result<(Self, HookReader), ClientError> {
+    /// their events. What a dead one left behind is removed. The janitor, whose command line is given, is there before
+    /// the first hook.
+    pub async fn install_plain(
+        plain: &Plain,
+        janitor: &[OsString],
+        deadline: Duration,
+    ) -> Result<(Self, HookReader, Janitor), InstallError> {
         let _turn = connecting_turn(plain.socket(), deadline).await;
         let slot = free_slot(plain, deadline).await?;
         remove_leftovers(plain, slot, deadline).await?;
-        let queue = Self::put(plain.clone(), slot, Tie::Process, deadline).await?;
+        let queue = Self::plan(plain.clone(), slot, Tie::Process, deadline).await?;
+        let janitor = Janitor::start(janitor, plain.tmux(), plain.socket(), &queue.removal()).await?;
+        queue.transport.run_script(&queue.names.install(), deadline).await?;
         let reader = HookReader::on_plain(plain.clone(), queue.names.clone());
-        Ok((queue, reader))
+        Ok((queue, reader, janitor))
     }
 }
 
 impl<T: Transport> HookQueue<T> {
-    async fn put(transport: T, slot: Slot, tie: Tie, deadline: Duration) -> Result<Self, ClientError> {
+    /// Chooses the names; nothing is in tmux yet.
+    async fn plan(transport: T, slot: Slot, tie: Tie, deadline: Duration) -> Result<Self, ClientError> {
         let taken = taken_indexes(&transport, deadline).await?;
         let index = free_index(slot, &taken).ok_or_else(|| ClientError::Refused("no free hook index".into()))?;
-        let queue = Self { transport, names: Names::new(slot, index, tie) };
-        queue.transport.run_script(&queue.names.install(), deadline).await?;
-        Ok(queue)
+        Ok(Self { transport, names: Names::new(slot, index, tie) })
     }
 
     /// The slot that names everything of this observer inside tmux.

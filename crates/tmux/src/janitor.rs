@@ -4,11 +4,12 @@
 //! that it is not needed, it goes; if the pipe closes without a word, whoever held it is dead, and it runs the commands
 //! it was given. It has a session of its own, so that nothing aimed at the process it watches hits it too.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, Read, Write};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::{Path, PathBuf};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::process::{Command as Process, Stdio};
+use std::time::Duration;
 
 use tokio::io::AsyncWriteExt;
 use tokio::process::{Child, ChildStdin};
@@ -17,6 +18,9 @@ use crate::command::{CommandError, Script};
 
 /// What a janitor is told when it is not needed.
 const DISMISSED: u8 = b'.';
+
+/// How long after the first round the second one is made.
+const SECOND_ROUND: Duration = Duration::from_millis(500);
 
 /// Why there is no janitor.
 #[derive(Debug, thiserror::Error)]
@@ -77,16 +81,23 @@ pub fn serve(mut input: impl Read) -> io::Result<()> {
     if input.read(&mut word).is_ok_and(|count| count == 1 && word[0] == DISMISSED) {
         return Ok(());
     }
-    let mut child = Process::new(PathBuf::from(OsString::from_vec(tmux)))
+    tidy(&tmux, &socket, &script)?;
+    // A client that the dead process had just started may still be putting things there.
+    std::thread::sleep(SECOND_ROUND);
+    tidy(&tmux, &socket, &script)
+}
+
+fn tidy(tmux: &[u8], socket: &[u8], script: &[u8]) -> io::Result<()> {
+    let mut child = Process::new(OsStr::from_bytes(tmux))
         .args(["-N", "-u", "-S"])
-        .arg(OsString::from_vec(socket))
+        .arg(OsStr::from_bytes(socket))
         .args(["source-file", "-"])
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()?;
     if let Some(mut stdin) = child.stdin.take() {
-        stdin.write_all(&script)?;
+        stdin.write_all(script)?;
         stdin.write_all(b"\n")?;
     }
     child.wait()?;

@@ -40,6 +40,11 @@ impl Plain {
         Self { tmux: tmux.to_owned(), socket: socket.to_owned() }
     }
 
+    /// The tmux program.
+    pub fn tmux(&self) -> &Path {
+        &self.tmux
+    }
+
     /// The socket of the server.
     pub fn socket(&self) -> &Path {
         &self.socket

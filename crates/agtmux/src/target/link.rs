@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use agtmux_tmux::client::{Client, ClientError};
 use agtmux_tmux::command::{Command, Script};
-use agtmux_tmux::hook_queue::{HookBatch, HookKind, HookQueue, HookReader, Verified};
+use agtmux_tmux::hook_queue::{HookBatch, HookKind, HookQueue, HookReader, InstallError, Verified};
 use agtmux_tmux::janitor::{Janitor, JanitorError};
 use agtmux_tmux::session::{HiddenSession, SessionError};
 use agtmux_tmux::{Notification, Plain, Reply, Transport, server};
@@ -27,10 +27,19 @@ pub enum LinkError {
     Session(SessionError),
     /// Nobody would tidy up after us.
     #[error(transparent)]
-    Janitor(#[from] JanitorError),
+    Janitor(JanitorError),
     /// tmux did not do what it was told.
     #[error(transparent)]
     Client(#[from] ClientError),
+}
+
+impl From<InstallError> for LinkError {
+    fn from(error: InstallError) -> Self {
+        match error {
+            InstallError::Janitor(error) => Self::Janitor(error),
+            InstallError::Client(error) => Self::Client(error),
+        }
+    }
 }
 
 impl From<SessionError> for LinkError {
@@ -111,19 +120,9 @@ impl Link {
 
     async fn open_plain(observer: &Observer) -> Result<Self, LinkError> {
         let plain = Plain::new(&observer.tmux, &observer.socket);
-        let (hooks, events) = HookQueue::install_plain(&plain, CALL_DEADLINE).await?;
-        let janitor = Janitor::start(&observer.janitor, &observer.tmux, &observer.socket, &hooks.removal()).await;
-        match janitor {
-            Ok(janitor) => Ok(Self {
-                commands: Commands::Plain(plain),
-                events,
-                keeper: Keeper::Plain { hooks, janitor: Box::new(janitor) },
-            }),
-            Err(error) => {
-                hooks.remove(CALL_DEADLINE).await.ok();
-                Err(error.into())
-            }
-        }
+        let (hooks, events, janitor) = HookQueue::install_plain(&plain, &observer.janitor, CALL_DEADLINE).await?;
+        let keeper = Keeper::Plain { hooks, janitor: Box::new(janitor) };
+        Ok(Self { commands: Commands::Plain(plain), events, keeper })
     }
 
     async fn open_control(observer: &Observer) -> Result<Self, LinkError> {

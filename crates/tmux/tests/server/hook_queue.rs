@@ -60,11 +60,12 @@ async fn each_hook_tells_the_ids_it_knows() {
     let event = HookEvent { kind: HookKind::PaneExited, pane: Some(exited), window: None, session: None };
     assert!(events.contains(&event), "{events:?}");
 
+    // tmux 3.3a forgets about one in seventy of these hooks, seen without any of ours: it is asked to tell of several.
     server.tmux(["set-option", "-g", "remain-on-exit", "on"]);
-    let died = split("exit 3");
+    let died = [split("exit 3"), split("exit 3"), split("exit 3"), split("exit 3")];
     let events = collect(&mut reader, HookKind::PaneDied, 1).await;
-    let event = HookEvent { kind: HookKind::PaneDied, pane: Some(died), window, session: work };
-    assert!(events.contains(&event), "{events:?}");
+    let of = |pane| HookEvent { kind: HookKind::PaneDied, pane: Some(pane), window, session: work };
+    assert!(died.iter().any(|pane| events.contains(&of(*pane))), "{events:?}");
 }
 
 #[tokio::test]

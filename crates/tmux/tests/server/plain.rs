@@ -3,16 +3,22 @@
 use std::path::Path;
 use std::time::Duration;
 
-use agtmux_tmux::hook_queue::{HookKind, HookQueue, Verified};
+use agtmux_tmux::hook_queue::{HookKind, HookQueue, HookReader, Verified};
+use agtmux_tmux::janitor::Janitor;
 use agtmux_tmux::list::{self, Detail};
 use agtmux_tmux::{ClientError, Command, Plain, Transport};
 use tokio::time::timeout;
 
 use crate::hook_queue::{collect, traces};
-use crate::support::{DEADLINE, Server, wait_until};
+use crate::support::{DEADLINE, Server, example, wait_until};
 
 fn plain(server: &Server) -> Plain {
     Plain::new(Path::new("tmux"), &server.socket())
+}
+
+async fn install(server: &Server) -> (HookQueue<Plain>, HookReader, Janitor) {
+    let helper = [example("observe").into(), "--janitor".into()];
+    HookQueue::install_plain(&plain(server), &helper, DEADLINE).await.unwrap()
 }
 
 #[tokio::test]
@@ -47,7 +53,7 @@ async fn refusals_ends_and_deadlines_are_told_apart() {
 #[tokio::test]
 async fn no_event_is_lost_in_a_burst() {
     let server = Server::start("exec sleep 1000");
-    let (_queue, mut reader) = HookQueue::install_plain(&plain(&server), DEADLINE).await.unwrap();
+    let (_queue, mut reader, _janitor) = install(&server).await;
     let list = (0..400).map(|number| format!("select-pane -t %0 -T list{number}")).collect::<Vec<_>>().join(" ; ");
     server.tmux(["if-shell", "-F", "1", &list]);
     for number in 0..100 {
@@ -60,7 +66,7 @@ async fn no_event_is_lost_in_a_burst() {
 #[tokio::test]
 async fn a_cancelled_wait_loses_nothing() {
     let server = Server::start("exec sleep 1000");
-    let (_queue, mut reader) = HookQueue::install_plain(&plain(&server), DEADLINE).await.unwrap();
+    let (_queue, mut reader, _janitor) = install(&server).await;
     for number in 0..30 {
         // Cancelled before, while and after the event happens.
         drop(timeout(Duration::from_micros(number * 150), reader.next_batch()).await);
@@ -72,7 +78,7 @@ async fn a_cancelled_wait_loses_nothing() {
 #[tokio::test]
 async fn structure_is_told_without_a_control_client() {
     let server = Server::start("exec sleep 1000");
-    let (_queue, mut reader) = HookQueue::install_plain(&plain(&server), DEADLINE).await.unwrap();
+    let (_queue, mut reader, _janitor) = install(&server).await;
     for command in [
         &["new-session", "-d", "-s", "two", "exec sleep 1000"][..],
         &["rename-session", "-t", "=two", "three"],
@@ -90,8 +96,8 @@ async fn observers_share_a_server_and_leave_it_as_it_was() {
     let server = Server::start("exec sleep 1000");
     server.tmux(["set-hook", "-g", "pane-title-changed[3]", "display-message user"]);
     let before = traces(&server);
-    let (first, _reader) = HookQueue::install_plain(&plain(&server), DEADLINE).await.unwrap();
-    let (second, _other_reader) = HookQueue::install_plain(&plain(&server), DEADLINE).await.unwrap();
+    let (first, _reader, janitor) = install(&server).await;
+    let (second, _other_reader, other_janitor) = install(&server).await;
     assert_eq!((first.slot().number(), second.slot().number()), (0, 1));
     // A user who sets a hook without an index wipes the whole array.
     server.tmux(["set-hook", "-g", "pane-title-changed", "display-message again"]);
@@ -99,6 +105,8 @@ async fn observers_share_a_server_and_leave_it_as_it_was() {
     assert_eq!(first.verify(DEADLINE).await.unwrap(), Verified::Intact);
     server.tmux(["set-hook", "-gu", "pane-title-changed[0]"]);
     server.tmux(["set-hook", "-g", "pane-title-changed[3]", "display-message user"]);
+    janitor.dismiss().await;
+    other_janitor.dismiss().await;
     first.remove(DEADLINE).await.unwrap();
     second.remove(DEADLINE).await.unwrap();
     assert_eq!(traces(&server), before);
@@ -108,11 +116,12 @@ async fn observers_share_a_server_and_leave_it_as_it_was() {
 async fn what_a_dead_observer_left_is_taken_over() {
     let server = Server::start("exec sleep 1000");
     let before = traces(&server);
-    let (queue, _reader) = HookQueue::install_plain(&plain(&server), DEADLINE).await.unwrap();
-    std::mem::forget(queue);
+    let (_dead, _reader, dead_janitor) = install(&server).await;
+    dead_janitor.dismiss().await;
     // No process has this number: the kernel's limit lies below.
     server.tmux(["set-environment", "-gh", "AGTMUX_OWNER", "2147483646"]);
-    let (queue, _reader) = HookQueue::install_plain(&plain(&server), DEADLINE).await.unwrap();
+    let (queue, _reader, janitor) = install(&server).await;
+    janitor.dismiss().await;
     assert_eq!(queue.slot().number(), 0);
     queue.remove(DEADLINE).await.unwrap();
     assert_eq!(traces(&server), before);
@@ -138,7 +147,7 @@ fn a_killed_observer_leaves_nothing_behind() {
 #[tokio::test]
 async fn the_server_survives_a_session_that_comes_and_goes_at_once() {
     let server = Server::start("exec sleep 1000");
-    let (_queue, mut reader) = HookQueue::install_plain(&plain(&server), DEADLINE).await.unwrap();
+    let (_queue, mut reader, _janitor) = install(&server).await;
     for _ in 0..20 {
         let session =
             ["new-session", "-d", "-s", "z", "exec sleep 1000", ";", "new-window", "-t", "z:", "exec sleep 1000"];
