@@ -159,7 +159,7 @@ fn is_known_so(
         None => Ok(false),
         Some(known) if known.kind == kind && known.connection.as_deref() == connection => Ok(true),
         Some(_) => Err(refuse(RefusalCode::TargetExists, format!("there is a target {target} with other settings"))
-            .hint(format!("choose another name, or remove it first: agtmux target remove {target}"))),
+            .hint("choose another name; `agtmux target list` shows how each is reached")),
     }
 }
 

@@ -45,7 +45,7 @@ fn target_names_are_checked() {
     insta::assert_snapshot!(answer(&world, &add("-oProxyCommand=x")), @r#"E_BAD_NAME: "-oProxyCommand=x" cannot name a target (1 to 63 of a-z, 0-9, '.', '_' and '-', the first a letter or digit)"#);
     world.target("vm1");
     assert_eq!(answer(&world, &add("vm1")), "0 fact", "the same again is granted and changes nothing");
-    insta::assert_snapshot!(answer(&world, &add("local")), @"E_TARGET_EXISTS: there is a target local with other settings (choose another name, or remove it first: agtmux target remove local)");
+    insta::assert_snapshot!(answer(&world, &add("local")), @"E_TARGET_EXISTS: there is a target local with other settings (choose another name; `agtmux target list` shows how each is reached)");
 }
 
 #[test]
