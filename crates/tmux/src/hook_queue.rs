@@ -9,7 +9,7 @@
 //!
 //! The hooks sit in array slots from 90 on, beside the user's own. A killed process leaves nothing behind: with a hidden
 //! session, one more hook watches clients go and removes everything once nobody holds it; with ordinary clients, a
-//! [`Janitor`](crate::janitor::Janitor) runs [`HookQueue::removal`]. A user who reloads a configuration wipes whole hook
+//! [`Janitor`] runs [`HookQueue::removal`]. A user who reloads a configuration wipes whole hook
 //! arrays, ours included: [`HookQueue::verify`] puts them back.
 
 mod event;

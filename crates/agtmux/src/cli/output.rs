@@ -20,7 +20,7 @@ pub fn print(text: &str) -> Result<(), CommandError> {
 /// Prints bytes as they are.
 ///
 /// # Errors
-/// As [`print`].
+/// As [`print()`].
 pub fn print_bytes(bytes: &[u8]) -> Result<(), CommandError> {
     let mut out = io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {
@@ -33,7 +33,7 @@ pub fn print_bytes(bytes: &[u8]) -> Result<(), CommandError> {
 /// Prints a document on one line.
 ///
 /// # Errors
-/// As [`print`].
+/// As [`print()`].
 pub fn print_json(document: &impl Serialize) -> Result<(), CommandError> {
     let mut text = serde_json::to_string(document).map_err(CommandError::internal)?;
     text.push('\n');

@@ -23,7 +23,7 @@ use super::projection::Projection;
 use super::publish::{Call, Publisher};
 use super::world::{LOCAL, World};
 use crate::error::CommandError;
-use crate::store::{Batch, Row, StoreError, Writer};
+use crate::store::{Batch, Row, StoreError, Writer, redact};
 use crate::target::observation::{Connection, Observation, Surface};
 
 /// How many signals are logged in one transaction at most.
@@ -406,7 +406,9 @@ impl MainLoop {
 }
 
 fn refused(what: &str, error: &CommandError) -> Fact {
-    Fact::Refused { what: what.to_owned(), code: error.code.name().to_owned(), detail: error.message.clone() }
+    // As the store would keep it, so that what is applied and what is replayed are the same.
+    let detail = redact::redact(&error.message).into_owned();
+    Fact::Refused { what: what.to_owned(), code: error.code.name().to_owned(), detail }
 }
 
 /// What is known of a target the moment it is added: nothing, until there is a connection to it.

@@ -6,7 +6,7 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | [`open`] | checks the state directory, takes it over, and gives back what was remembered |
+//! | [`mod@open`] | checks the state directory, takes it over, and gives back what was remembered |
 //! | [`writer`] | the writing thread: group commit, snapshots, retention |
 //! | [`reader`] | queries, on connections of their own |
 //! | [`log`] | events to rows and back |

@@ -158,6 +158,11 @@ impl AgentWatch {
         }
     }
 
+    /// How many panes hold an agent.
+    pub fn count(&self) -> usize {
+        self.panes.values().filter(|pane| pane.agent.is_some()).count()
+    }
+
     /// Whether a pane holds an agent.
     pub fn holds_agent(&self, pane: PaneId) -> bool {
         self.panes.get(&pane).is_some_and(|pane| pane.agent.is_some())

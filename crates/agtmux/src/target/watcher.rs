@@ -41,7 +41,7 @@ const RELOOK_PAUSE: Duration = Duration::from_millis(50);
 pub enum End {
     /// The daemon is ending; nothing of ours is left in tmux.
     Stopped,
-    /// The user closed the last session, so ours went too.
+    /// The user has no session left.
     LastSessionClosed,
     /// The server is too old.
     Unsupported {
@@ -83,6 +83,10 @@ async fn follow(observer: &Observer, link: &mut Link, stop: &mut watch::Receiver
     let mut reconciled = 0u32;
     let mut doubt: Option<Instant> = None;
     loop {
+        // A new agent's stream is asked for with the next look at all panes.
+        if std::mem::take(&mut life.found_new) {
+            doubt.get_or_insert_with(|| Instant::now() + SETTLE);
+        }
         tokio::select! {
             event = link.next_event() => life.take(&event?, &mut doubt),
             () = at(doubt) => {
@@ -130,6 +134,8 @@ struct Life<'a> {
     streams: Streams,
     figures: StreamFigures,
     titles: Titles,
+    /// Whether an agent was found that was not there before.
+    found_new: bool,
     /// When panes in which an agent is about to appear are looked at again.
     relook: Option<Instant>,
     /// Names of the windows of panes. tmux renames a window after the program that runs in it, unless told not to.
@@ -157,6 +163,7 @@ impl<'a> Life<'a> {
             streams: Streams::new(&observer.pipe_socket, observer.pipe_helper.clone()),
             figures: StreamFigures::default(),
             titles: Titles::default(),
+            found_new: false,
             relook: None,
             window_names: BTreeMap::new(),
             server,
@@ -206,6 +213,7 @@ impl<'a> Life<'a> {
             Detail::Light => suspects,
         };
         self.look_at(&wanted).await;
+        self.found_new = false;
         self.streams.keep(link.commands(), &self.agents, &rows);
         Ok(Sessions::SomeOfTheUsers)
     }
@@ -238,7 +246,9 @@ impl<'a> Life<'a> {
 
     /// Looks for agents among the processes of these panes and reports what is there.
     async fn look_at(&mut self, panes: &[PaneId]) {
+        let before = self.agents.count();
         let sights = self.agents.look_at(panes);
+        self.found_new |= self.agents.count() > before;
         self.relook = (!self.agents.launching().is_empty()).then(|| Instant::now() + RELOOK_PAUSE);
         if !sights.is_empty() {
             self.observer.report(Observation::Agents { sights }).await;
