@@ -108,7 +108,8 @@ mod tests {
         let family = Family::new();
         let pids = |processes: Vec<agtmux_agents::Process>| processes.iter().map(|p| p.pid).collect::<Vec<_>>();
         assert_eq!(pids(processes_under(family.parent())), [family.parent(), family.child]);
-        assert_eq!(processes_under(family.parent())[1].argv, process_tree_snapshot().under(family.parent())[1].argv);
+        assert_eq!(pids(process_tree_snapshot().under(family.parent())), [family.parent(), family.child]);
+        assert_eq!(processes_under(family.parent())[0].argv[..2], ["sh", "-c"]);
         assert_eq!(processes_under(u32::MAX), []);
     }
 
