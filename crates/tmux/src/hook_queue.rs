@@ -80,7 +80,8 @@ impl HookQueue<Client> {
     ///
     /// They vanish with the hidden session, whose first client is used for commands and whose second one for waiting.
     pub async fn install(session: &HiddenSession, deadline: Duration) -> Result<(Self, HookReader), ClientError> {
-        let queue = Self::plan(session.control().clone(), session.slot(), Tie::Session, deadline).await?;
+        let present = present_hooks(session.control(), deadline).await?;
+        let queue = Self::plan(session.control().clone(), session.slot(), Tie::Session, &present)?;
         queue.transport.run_script(&queue.names.install(), deadline).await?;
         let reader = HookReader::on_control(session.waiter().clone(), queue.names.clone());
         Ok((queue, reader))
@@ -98,8 +99,10 @@ impl HookQueue<Plain> {
     ) -> Result<(Self, HookReader, Janitor), InstallError> {
         let _turn = connecting_turn(plain.socket(), deadline).await;
         let slot = free_slot(plain, deadline).await?;
-        remove_leftovers(plain, slot, deadline).await?;
-        let queue = Self::plan(plain.clone(), slot, Tie::Process, deadline).await?;
+        let mut present = present_hooks(plain, deadline).await?;
+        let leftovers: Vec<_> = present.extract_if(.., |hook| Names::owns(slot, &hook.body)).collect();
+        remove_hooks(plain, &leftovers, deadline).await?;
+        let queue = Self::plan(plain.clone(), slot, Tie::Process, &present)?;
         let janitor = Janitor::start(janitor, plain.tmux(), plain.socket(), &queue.removal()).await?;
         queue.transport.run_script(&queue.names.install(), deadline).await?;
         let reader = HookReader::on_plain(plain.clone(), queue.names.clone());
@@ -109,9 +112,9 @@ impl HookQueue<Plain> {
 
 impl<T: Transport> HookQueue<T> {
     /// Chooses the names; nothing is in tmux yet.
-    async fn plan(transport: T, slot: Slot, tie: Tie, deadline: Duration) -> Result<Self, ClientError> {
-        let taken = taken_indexes(&transport, deadline).await?;
-        let index = free_index(slot, &taken).ok_or_else(|| ClientError::Refused("no free hook index".into()))?;
+    fn plan(transport: T, slot: Slot, tie: Tie, present: &[Hook]) -> Result<Self, ClientError> {
+        let index = free_index(slot, &taken_indexes(present))
+            .ok_or_else(|| ClientError::Refused("no free hook index".into()))?;
         Ok(Self { transport, names: Names::new(slot, index, tie) })
     }
 
@@ -124,7 +127,7 @@ impl<T: Transport> HookQueue<T> {
     pub async fn verify(&self, deadline: Duration) -> Result<Verified, ClientError> {
         let present = present_hooks(&self.transport, deadline).await?;
         let slot = self.names.slot();
-        let is_there = |hook: &Vec<u8>| present.iter().any(|(name, body)| name == hook && Names::owns(slot, body));
+        let is_there = |name: &Vec<u8>| present.iter().any(|hook| hook.name == *name && Names::owns(slot, &hook.body));
         if self.names.hooks().iter().all(is_there) {
             return Ok(Verified::Intact);
         }
@@ -162,12 +165,11 @@ fn is_running(pid: u32) -> bool {
     pid.is_some_and(|pid| !matches!(rustix::process::test_kill_process(pid), Err(rustix::io::Errno::SRCH)))
 }
 
-async fn remove_leftovers(plain: &Plain, slot: Slot, deadline: Duration) -> Result<(), ClientError> {
-    let present = present_hooks(plain, deadline).await?;
-    let leftovers = present.iter().filter(|(_, body)| Names::owns(slot, body));
-    let script =
-        leftovers.fold(Script::new(), |script, (hook, _)| script.then(&Command::new("set-hook").flag("-gu").arg(hook)));
-    if script.line().is_ok() { plain.run_script(&script, deadline).await.map(drop) } else { Ok(()) }
+async fn remove_hooks(plain: &Plain, hooks: &[Hook], deadline: Duration) -> Result<(), ClientError> {
+    let script = hooks
+        .iter()
+        .fold(Script::new(), |script, hook| script.then(&Command::new("set-hook").flag("-gu").arg(&hook.name)));
+    if hooks.is_empty() { Ok(()) } else { plain.run_script(&script, deadline).await.map(drop) }
 }
 
 /// Our array index for a slot, moved on if a user's hook sits there.
@@ -178,26 +180,31 @@ fn free_index(slot: Slot, taken: &BTreeSet<u32>) -> Option<u32> {
 }
 
 /// The array indexes that any of the hooks we need has in use.
-async fn taken_indexes(transport: &impl Transport, deadline: Duration) -> Result<BTreeSet<u32>, ClientError> {
+fn taken_indexes(present: &[Hook]) -> BTreeSet<u32> {
     let ours: BTreeSet<&[u8]> = Names::hook_names().map(str::as_bytes).collect();
-    let present = present_hooks(transport, deadline).await?;
-    let indexes = present.iter().filter_map(|(hook, _)| {
-        let (name, index) = hook.split_at(memchr::memchr(b'[', hook)?);
+    let indexes = present.iter().filter_map(|hook| {
+        let (name, index) = hook.name.split_at(memchr::memchr(b'[', &hook.name)?);
         let index = index.strip_prefix(b"[")?.strip_suffix(b"]")?;
         ours.contains(name).then(|| decimal(index))?
     });
-    Ok(indexes.collect())
+    indexes.collect()
 }
 
-/// The global hooks, as pairs of `name[index]` and body. Hooks of panes and windows are listed apart.
-async fn present_hooks(transport: &impl Transport, deadline: Duration) -> Result<Vec<(Vec<u8>, Vec<u8>)>, ClientError> {
-    let mut hooks = Vec::new();
-    for flag in ["-g", "-gw"] {
-        let reply = transport.run(&Command::new("show-hooks").flag(flag), deadline).await?;
-        hooks.extend(reply.lines.iter().map(|line| {
-            let (name, body) = word(line);
-            (name.to_vec(), body.to_vec())
-        }));
-    }
-    Ok(hooks)
+/// A global hook.
+struct Hook {
+    /// `name[index]`.
+    name: Vec<u8>,
+    body: Vec<u8>,
+}
+
+/// The global hooks. Those of panes and windows are listed apart.
+async fn present_hooks(transport: &impl Transport, deadline: Duration) -> Result<Vec<Hook>, ClientError> {
+    let show = |flag| Command::new("show-hooks").flag(flag);
+    let script = Script::new().then(&show("-g")).then(&show("-gw"));
+    let output = transport.run_script(&script, deadline).await?;
+    let hook = |line: &[u8]| {
+        let (name, body) = word(line);
+        Hook { name: name.to_vec(), body: body.to_vec() }
+    };
+    Ok(output.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).map(hook).collect())
 }
