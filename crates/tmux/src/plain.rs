@@ -1,7 +1,7 @@
 //! Commands by ordinary tmux clients, one process each.
 //!
 //! Dearer than a control client by a few milliseconds a command, and without its danger: as long as *any* control client
-//! is connected, `tmux new-session … \; new-window … \; kill-session …` crashes a server before 3.8, and so may whatever
+//! is connected, `tmux new-session … \; new-window … \; kill-session …` crashes a server up to 3.6, at least, and so may whatever
 //! happens in the moment in which one connects. A process that watches somebody else's agents must not bring that risk.
 //!
 //! The text of the commands goes to `source-file -`, so that they are read by the same parser, with the same quoting, as

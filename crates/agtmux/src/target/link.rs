@@ -1,7 +1,7 @@
 //! How the daemon is connected to one life of a tmux server.
 //!
-//! By ordinary clients unless told otherwise: a control client that is merely connected makes servers before tmux 3.8
-//! crash on ordinary commands of the user, and this daemon watches servers on which somebody's agents live. Control
+//! By ordinary clients unless told otherwise: a control client that is merely connected makes servers up to tmux 3.6,
+//! at least, crash on ordinary commands of the user, and this daemon watches servers on which somebody's agents live. Control
 //! clients are cheaper per command; who runs a tmux that survives them can choose them (`tmux.link = "control"`).
 
 use std::time::Duration;

@@ -6,7 +6,7 @@ use std::thread;
 use crate::common::{PROMISED, TestEnvironment, Tmux, difference, is_alive, wait_for, wait_within};
 
 /// A session that is made, filled and ended within one command: with a control client connected, that crashes servers
-/// before tmux 3.8.
+/// up to tmux 3.6, at least.
 fn make_and_end_a_session(tmux: &Tmux, name: &str) {
     let window = format!("={name}:");
     let line = [

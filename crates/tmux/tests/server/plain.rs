@@ -143,7 +143,7 @@ fn a_killed_observer_leaves_nothing_behind() {
     wait_until("no client waits any more", || server.tmux(["list-clients"]).is_empty());
 }
 
-/// With a control client connected, this command line crashes a server before 3.8.
+/// With a control client connected, this command line crashes a server up to 3.6, at least.
 #[tokio::test]
 async fn the_server_survives_a_session_that_comes_and_goes_at_once() {
     let server = Server::start("exec sleep 1000");
