@@ -185,11 +185,6 @@ impl HiddenSession {
         self.id
     }
 
-    /// The process ids of the two tmux clients.
-    pub fn client_pids(&self) -> [Option<u32>; 2] {
-        [self.control.child.id(), self.waiter.child.id()]
-    }
-
     /// Ends the session and both clients, and waits until they are gone.
     pub async fn close(mut self, deadline: Duration) {
         let unhook = Command::new("set-hook").flag("-gu").arg(self.slot.detach_hook());

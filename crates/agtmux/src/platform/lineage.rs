@@ -1,7 +1,5 @@
 //! From a process up to init. A hook proves whose it is by its ancestors, not by its environment.
 
-use tokio::net::UnixStream;
-
 use super::os;
 
 /// Trees are a few dozen deep at most; a longer chain is a race of reused pids.
@@ -22,18 +20,9 @@ pub fn ancestors(pid: u32) -> Vec<(u32, u64)> {
     chain
 }
 
-/// The process at the other end of a socket and its ancestors. Empty if it has gone or the system does not say.
-pub fn peer_ancestors(stream: &UnixStream) -> Vec<(u32, u64)> {
-    let pid = stream.peer_cred().ok().and_then(|peer| u32::try_from(peer.pid()?).ok());
-    pid.map(ancestors).unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
-    use tokio::net::UnixStream;
-
-    use super::{ancestors, peer_ancestors};
-    use crate::platform::process_stat;
+    use super::ancestors;
     use crate::platform::testing::Family;
 
     #[test]
@@ -43,13 +32,5 @@ mod tests {
         assert_eq!(pids[..3], [family.child, family.parent(), std::process::id()]);
         assert_eq!(ancestors(u32::MAX), []);
         assert_eq!(ancestors(0), []);
-    }
-
-    #[tokio::test]
-    async fn the_peer_of_a_socket_pair_is_this_process() {
-        let (here, _there) = UnixStream::pair().expect("a socket pair");
-        let me = std::process::id();
-        let start = process_stat(me).expect("this process").start;
-        assert_eq!(peer_ancestors(&here).first(), Some(&(me, start)));
     }
 }

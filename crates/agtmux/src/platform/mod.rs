@@ -30,7 +30,7 @@ mod testing;
 use rustix::process::{Resource, getrlimit};
 
 pub use exit::wait_exit;
-pub use lineage::{ancestors, peer_ancestors};
+pub use lineage::ancestors;
 pub use table::{ProcessTable, process_tree_snapshot, processes_under};
 
 /// What the kernel says about one process without its arguments.

@@ -4,7 +4,7 @@
 //! `ingested_at` and `body`, plus the payload for as long as that is kept.
 
 use agtmux_core::event::{Event, FORMAT, Fact};
-use agtmux_core::id::{RuntimeId, TargetName};
+use agtmux_core::id::TargetName;
 use agtmux_core::time::{Span, Timestamp};
 use rusqlite::{Connection, Row, named_params};
 
@@ -47,14 +47,13 @@ impl Entry {
             _ => None,
         };
         let body = redact::json(serde_json::to_string(&event.fact)?);
-        let (target, runtime) = subject(&event.fact);
         Ok(Self {
             seq: event.seq,
             v: event.v,
             at: event.at,
             kind: kind(&event.fact),
-            target: target.map(|target| target.as_str().to_owned()),
-            runtime: runtime.map(|runtime| runtime.as_str().to_owned()),
+            target: target(&event.fact).map(|target| target.as_str().to_owned()),
+            runtime: event.fact.runtime().map(|runtime| runtime.as_str().to_owned()),
             signal: SignalColumns::of(&event.fact, payload, event.at, payload_life),
             body,
         })
@@ -182,27 +181,27 @@ pub(super) fn kind(fact: &Fact) -> &'static str {
     }
 }
 
-/// The target and the runtime that a fact names.
-fn subject(fact: &Fact) -> (Option<&TargetName>, Option<&RuntimeId>) {
+/// The target that a fact names.
+fn target(fact: &Fact) -> Option<&TargetName> {
     match fact {
         Fact::TargetAdded { target, .. }
         | Fact::TargetRemoved { target }
         | Fact::TargetHealth { target, .. }
-        | Fact::ServerSeen { target, .. } => (Some(target), None),
-        Fact::RuntimeStarted { runtime, .. }
-        | Fact::ProcessChanged { runtime, .. }
-        | Fact::RuntimeEnded { runtime, .. }
-        | Fact::Seen { runtime }
-        | Fact::Acknowledged { runtime, .. }
-        | Fact::Named { runtime, .. } => (None, Some(runtime)),
-        Fact::Signal(signal) => (Some(&signal.claim.target), signal.claim.runtime.as_ref()),
+        | Fact::ServerSeen { target, .. } => Some(target),
+        Fact::Signal(signal) => Some(&signal.claim.target),
         Fact::PolicySet { .. }
         | Fact::ServerGone { .. }
         | Fact::PanePlaced { .. }
         | Fact::PaneGone { .. }
+        | Fact::RuntimeStarted { .. }
+        | Fact::ProcessChanged { .. }
+        | Fact::RuntimeEnded { .. }
+        | Fact::Named { .. }
+        | Fact::Seen { .. }
+        | Fact::Acknowledged { .. }
         | Fact::IntentDone { .. }
         | Fact::Refused { .. }
         | Fact::Tick
-        | Fact::Checkpoint { .. } => (None, None),
+        | Fact::Checkpoint { .. } => None,
     }
 }
