@@ -12,9 +12,11 @@ mod command_line;
 mod discover;
 mod manifest;
 mod matching;
+mod reading;
 mod registry;
 mod ttl;
 
 pub use discover::{Found, Look, Process, explain, identify};
 pub use manifest::{CONTRACT, Manifest, ManifestError, ProcessRules};
+pub use reading::Reading;
 pub use registry::{Entry, ManifestProblem, Origin, Registry};

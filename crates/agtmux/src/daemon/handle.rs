@@ -5,12 +5,15 @@ use std::sync::Arc;
 
 use agtmux_core::command::Command;
 use agtmux_core::engine::Disposition;
+use agtmux_core::id::RuntimeId;
 use agtmux_core::signal::SignalEvent;
 use agtmux_core::state::State;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
 use super::gone;
 use super::publish::Change;
+use super::roster::{Conversation, Roster};
+use super::said::Said;
 use super::world::World;
 use crate::error::CommandError;
 use crate::store::Reader;
@@ -26,6 +29,15 @@ pub enum Input {
         event: Box<SignalEvent>,
         /// What became of it.
         reply: oneshot::Sender<Result<Posted, CommandError>>,
+    },
+    /// A reader of the daemon's own read something.
+    Said(Box<Said>),
+    /// A hook or record named an agent's conversation.
+    Conversation {
+        /// Whose.
+        runtime: RuntimeId,
+        /// Which.
+        conversation: Conversation,
     },
     /// Somebody asks for something.
     Requested {
@@ -86,6 +98,7 @@ pub enum Start {
 pub struct Handle {
     pub(super) inputs: mpsc::Sender<Input>,
     pub(super) synced: watch::Receiver<bool>,
+    pub(super) roster: watch::Receiver<Arc<Roster>>,
     pub(super) reader: Reader,
 }
 
@@ -114,6 +127,28 @@ impl Handle {
         let (reply, answer) = oneshot::channel();
         self.send(Input::Posted { event: Box::new(event), reply }).await?;
         answer.await.map_err(|_closed| gone())?
+    }
+
+    /// Takes in what a reader of the daemon's own read. Readings are levels that will be read again, so nobody waits
+    /// to hear what became of them.
+    ///
+    /// # Errors
+    /// Fails only when the daemon is ending.
+    pub async fn said(&self, said: Said) -> Result<(), CommandError> {
+        self.send(Input::Said(Box::new(said))).await
+    }
+
+    /// Learns which conversation an agent is in.
+    ///
+    /// # Errors
+    /// Fails only when the daemon is ending.
+    pub async fn conversation(&self, runtime: RuntimeId, conversation: Conversation) -> Result<(), CommandError> {
+        self.send(Input::Conversation { runtime, conversation }).await
+    }
+
+    /// The agents that live, now and whenever that changes.
+    pub fn roster(&self) -> watch::Receiver<Arc<Roster>> {
+        self.roster.clone()
     }
 
     /// Asks for something.

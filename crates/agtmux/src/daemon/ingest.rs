@@ -18,10 +18,10 @@ use crate::store::redact;
 use crate::target::socket;
 
 /// The longest message that is kept; it is a line for people, not a document.
-const MESSAGE_LIMIT: usize = 4_096;
+pub(super) const MESSAGE_LIMIT: usize = 4_096;
 
 /// The longest payload that is kept.
-const PAYLOAD_LIMIT: usize = 64 * 1_024;
+pub(super) const PAYLOAD_LIMIT: usize = 64 * 1_024;
 
 /// Who sent an event, as the kernel says.
 #[derive(Clone, Debug)]
@@ -154,7 +154,7 @@ fn event_time(text: &str) -> Result<Timestamp, CommandError> {
 }
 
 /// Cuts a text at a character boundary.
-fn bounded(text: &str, limit: usize) -> String {
+pub(super) fn bounded(text: &str, limit: usize) -> String {
     match text.char_indices().map(|(place, c)| place + c.len_utf8()).take_while(|end| *end <= limit).last() {
         Some(end) if end < text.len() => format!("{}…", &text[..end]),
         Some(_) => text.to_owned(),

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use agtmux_core::command::Command;
@@ -21,6 +22,7 @@ use super::handle::{Input, Posted};
 use super::observers::Observers;
 use super::projection::Projection;
 use super::publish::{Call, Publisher};
+use super::roster::{self, Roster};
 use super::world::{LOCAL, World};
 use crate::error::CommandError;
 use crate::store::{Batch, Row, StoreError, Writer, redact};
@@ -51,11 +53,12 @@ pub struct MainLoop {
     pub(super) projection: Projection,
     pub(super) observers: Observers,
     pub(super) synced: watch::Sender<bool>,
+    pub(super) roster: watch::Sender<Arc<Roster>>,
     pub(super) snapshot_at: u64,
 }
 
-/// A signal that waits to be logged with others.
-type Waiting = (Box<SignalEvent>, oneshot::Sender<Result<Posted, CommandError>>);
+/// A signal that waits to be logged with others, and who wants to know.
+type Waiting = (Box<SignalEvent>, Option<oneshot::Sender<Result<Posted, CommandError>>>);
 
 impl MainLoop {
     /// Runs until told to stop. Then tmux is left as it was found, and the store is closed.
@@ -73,6 +76,7 @@ impl MainLoop {
                 () = tokio::time::sleep(nap) => {}
                 _ = retain.tick() => self.retain().await,
             }
+            let before = self.world.seq;
             let mut waiting = Vec::new();
             for input in inbox.drain(..) {
                 running &= self.take(input, &mut waiting).await;
@@ -80,6 +84,9 @@ impl MainLoop {
             self.settle(&mut waiting).await;
             self.tick().await;
             self.carry_out_intents().await;
+            if self.world.seq != before {
+                self.refresh_roster();
+            }
             self.write_rows_if_idle().await;
             self.snapshot_if_due();
             self.synced.send_if_modified(|synced| std::mem::replace(synced, self.world.is_synced()) != *synced);
@@ -88,14 +95,25 @@ impl MainLoop {
     }
 
     async fn take(&mut self, input: Input, waiting: &mut Vec<Waiting>) -> bool {
-        if let Input::Posted { event, reply } = input {
-            waiting.push((event, reply));
-            return true;
+        match input {
+            Input::Posted { event, reply } => {
+                waiting.push((event, Some(reply)));
+                return true;
+            }
+            Input::Said(said) => {
+                waiting.extend(said.into_signals().into_iter().map(|event| (Box::new(event), None)));
+                return true;
+            }
+            _ => {}
         }
         // Whatever else is asked is asked of a world in which the signals before it have happened.
         self.settle(waiting).await;
         match input {
-            Input::Posted { .. } => {}
+            Input::Posted { .. } | Input::Said(_) => {}
+            Input::Conversation { runtime, conversation } => {
+                self.world.conversations.insert(runtime, conversation);
+                self.refresh_roster();
+            }
             Input::Observed(observation) => self.observe(observation).await,
             Input::Requested { command, reply } => {
                 reply.send(self.request(&command).await).ok();
@@ -112,6 +130,12 @@ impl MainLoop {
             Input::Stop => return false,
         }
         true
+    }
+
+    fn refresh_roster(&mut self) {
+        roster::refresh(&self.roster, &self.world);
+        let live = self.roster.borrow();
+        self.world.conversations.retain(|runtime, _| live.contains_key(runtime));
     }
 
     /// Begins to watch a tmux server.
@@ -135,9 +159,11 @@ impl MainLoop {
                 Err(refusal) => {
                     let error = CommandError::from(refusal);
                     facts.push(refused("signal", &error));
-                    reply.send(Err(error)).ok();
+                    if let Some(reply) = reply {
+                        reply.send(Err(error)).ok();
+                    }
                     // Keeps replies and facts in step: a refusal has been answered.
-                    replies.push(oneshot::channel().0);
+                    replies.push(None);
                 }
             }
         }
@@ -147,14 +173,14 @@ impl MainLoop {
         match self.commit(facts).await {
             Ok(outcomes) => {
                 for (reply, (seq, disposition)) in replies.into_iter().zip(outcomes) {
-                    if let Some(disposition) = disposition {
+                    if let (Some(reply), Some(disposition)) = (reply, disposition) {
                         let state = self.state_after(&disposition);
                         reply.send(Ok(Posted { seq, disposition, state })).ok();
                     }
                 }
             }
             Err(error) => {
-                for reply in replies {
+                for reply in replies.into_iter().flatten() {
                     reply.send(Err(error.clone())).ok();
                 }
             }

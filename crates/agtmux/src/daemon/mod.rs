@@ -12,6 +12,8 @@ pub mod observers;
 pub mod projection;
 pub mod publish;
 mod refusal;
+pub mod roster;
+pub mod said;
 pub mod startup;
 pub mod world;
 

@@ -79,6 +79,7 @@ pub async fn start(options: &Options) -> Result<Started, CommandError> {
     let sockets = sockets(options, &loaded.config, &engine);
     let (inputs, received) = mpsc::channel(INPUTS);
     let (synced, is_synced) = watch::channel(false);
+    let (roster, members) = watch::channel(Arc::default());
     let pipe_socket = options.paths.pipe_socket();
     if let Some(dir) = pipe_socket.parent() {
         private_dir(dir)?;
@@ -90,6 +91,7 @@ pub async fn start(options: &Options) -> Result<Started, CommandError> {
             engine,
             seq,
             surfaces: BTreeMap::new(),
+            conversations: BTreeMap::new(),
             servers: BTreeMap::new(),
             store_problem: None,
             start_notes: notes,
@@ -107,12 +109,13 @@ pub async fn start(options: &Options) -> Result<Started, CommandError> {
         projection,
         observers,
         synced,
+        roster,
         snapshot_at: seq,
     };
     for socket in sockets {
         mainloop.watch(&socket);
     }
-    let handle = Handle { inputs, synced: is_synced, reader: opened.reader };
+    let handle = Handle { inputs, synced: is_synced, roster: members, reader: opened.reader };
     Ok(Started { handle, mainloop })
 }
 

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 
 use agtmux_core::engine::Engine;
 use agtmux_core::event::TargetKind;
-use agtmux_core::id::{PaneKey, ServerId, TargetName};
+use agtmux_core::id::{PaneKey, RuntimeId, ServerId, TargetName};
 use agtmux_core::query::{self, PaneFilter, PaneRow};
 use agtmux_core::time::Timestamp;
 use agtmux_wire::error::ErrorCode;
 
+use super::roster::Conversation;
 use crate::error::CommandError;
 use crate::target::observation::{Connection, StreamFigures, Surface};
 
@@ -25,6 +26,8 @@ pub struct World {
     pub seq: u64,
     /// What there is to show of each pane.
     pub surfaces: BTreeMap<PaneKey, Surface>,
+    /// The conversations of living agents. Learned anew after a restart, from the next hook or record.
+    pub conversations: BTreeMap<RuntimeId, Conversation>,
     /// The tmux servers that are watched, by socket.
     pub servers: BTreeMap<PathBuf, ServerWatch>,
     /// What is not as it should be with the store, if anything.
