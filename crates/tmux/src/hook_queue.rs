@@ -10,7 +10,7 @@
 //! The hooks sit in array slots from 90 on, beside the user's own. A killed process leaves nothing behind: with a hidden
 //! session, one more hook watches clients go and removes everything once nobody holds it; with ordinary clients, a
 //! [`Janitor`] runs [`HookQueue::removal`]. A user who reloads a configuration wipes whole hook
-//! arrays, ours included: [`HookQueue::verify`] puts them back.
+//! arrays, ours included: [`HookQueue::verify_and_list`] puts them back.
 
 mod event;
 mod names;
@@ -24,6 +24,7 @@ use crate::client::{Client, ClientError};
 use crate::command::{Command, Script};
 use crate::id::decimal;
 use crate::janitor::{Janitor, JanitorError};
+use crate::list::{Detail, Listing, PaneRow};
 use crate::notification::word;
 use crate::plain::Plain;
 use crate::session::{HiddenSession, Slot, connecting_turn};
@@ -59,7 +60,7 @@ pub enum InstallError {
     Client(#[from] ClientError),
 }
 
-/// What [`HookQueue::verify`] found.
+/// What [`HookQueue::verify_and_list`] found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verified {
     /// All hooks were in place.
@@ -123,9 +124,22 @@ impl<T: Transport> HookQueue<T> {
         self.names.slot()
     }
 
-    /// Checks that all hooks are in place, and puts them back if not.
-    pub async fn verify(&self, deadline: Duration) -> Result<Verified, ClientError> {
-        let present = present_hooks(&self.transport, deadline).await?;
+    /// Checks that all hooks are in place, puts them back if not, and lists all panes in the same breath: each client
+    /// costs tmux about as much as listing a hundred panes.
+    pub async fn verify_and_list(
+        &self,
+        detail: Detail,
+        deadline: Duration,
+    ) -> Result<(Verified, Vec<PaneRow>), ClientError> {
+        let listing = Listing::new(detail)?;
+        let output = self.transport.run_script(&show_hooks().then(listing.command()), deadline).await?;
+        let listed_at = memchr::memmem::find(&output, listing.mark()).unwrap_or(output.len());
+        let verified = self.put_back_missing(&output[..listed_at], deadline).await?;
+        Ok((verified, listing.read(&output[listed_at..])?))
+    }
+
+    async fn put_back_missing(&self, shown: &[u8], deadline: Duration) -> Result<Verified, ClientError> {
+        let present = parse_hooks(shown);
         let slot = self.names.slot();
         let is_there = |name: &Vec<u8>| present.iter().any(|hook| hook.name == *name && Names::owns(slot, &hook.body));
         if self.names.hooks().iter().all(is_there) {
@@ -197,14 +211,20 @@ struct Hook {
     body: Vec<u8>,
 }
 
-/// The global hooks. Those of panes and windows are listed apart.
 async fn present_hooks(transport: &impl Transport, deadline: Duration) -> Result<Vec<Hook>, ClientError> {
+    Ok(parse_hooks(&transport.run_script(&show_hooks(), deadline).await?))
+}
+
+/// Shows the global hooks. Those of panes and windows are listed apart.
+fn show_hooks() -> Script {
     let show = |flag| Command::new("show-hooks").flag(flag);
-    let script = Script::new().then(&show("-g")).then(&show("-gw"));
-    let output = transport.run_script(&script, deadline).await?;
+    Script::new().then(&show("-g")).then(&show("-gw"))
+}
+
+fn parse_hooks(shown: &[u8]) -> Vec<Hook> {
     let hook = |line: &[u8]| {
         let (name, body) = word(line);
         Hook { name: name.to_vec(), body: body.to_vec() }
     };
-    Ok(output.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).map(hook).collect())
+    shown.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).map(hook).collect()
 }

@@ -1,4 +1,4 @@
-//! Panes and clients as rows that hostile names cannot forge.
+//! Panes as rows that hostile names cannot forge.
 //!
 //! Directory names may hold line ends, and so may what users put in names on some versions. Every record begins with
 //! a random word made for this one listing, numbers and ids come first, and each text that somebody chose is set off
@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::client::ClientError;
-use crate::command::Command;
+use crate::command::{Command, Script};
 use crate::id::{PaneId, SessionId, WindowId, decimal};
 use crate::nonce::nonce;
 use crate::server::{ServerIdentity, Version};
@@ -45,32 +45,14 @@ pub struct PaneRow {
     pub pane_pid: u32,
     /// `pane_dead`: the process ended and the pane remains.
     pub pane_dead: bool,
-    /// `pane_dead_status`: its exit status, if it is dead and exited by itself.
-    pub pane_dead_status: Option<u32>,
     /// `pane_active`: the active pane of its window.
     pub pane_active: bool,
     /// `window_active`: the current window of this session.
     pub window_active: bool,
-    /// `window_bell_flag`: rang and was not looked at yet.
-    pub window_bell: bool,
     /// `session_attached`: how many clients show this session.
     pub session_attached: u32,
-    /// `session_activity`: when a user last typed in this session, in seconds since the epoch.
-    pub session_activity: i64,
-    /// `window_activity`: when the window last had output, in seconds since the epoch.
-    pub window_activity: i64,
     /// `pane_pipe`: the output is piped, by us or anybody.
     pub pane_pipe: bool,
-    /// `pane_in_mode`: copy mode or another mode covers the pane.
-    pub pane_in_mode: bool,
-    /// `alternate_on`: the application uses the alternate screen.
-    pub alternate_on: bool,
-    /// `pane_width`, in cells.
-    pub width: u32,
-    /// `pane_height`, in cells.
-    pub height: u32,
-    /// `pane_tty`.
-    pub pane_tty: PathBuf,
     /// `session_name`.
     pub session_name: String,
     /// `window_name`.
@@ -83,43 +65,47 @@ pub struct PaneRow {
     pub cwd: Option<PathBuf>,
 }
 
-/// One attached client.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ClientRow {
-    /// `client_pid`.
-    pub pid: u32,
-    /// `client_control_mode`: a program, not a terminal.
-    pub control_mode: bool,
-    /// `client_activity`: when it was last used, in seconds since the epoch.
-    pub activity: i64,
-    /// `session_id` of the session it shows.
-    pub session_id: SessionId,
-    /// `window_id` of the window it shows.
-    pub window_id: WindowId,
-    /// `pane_id` of the active pane it shows.
-    pub pane_id: PaneId,
-    /// `client_width`, in cells.
-    pub width: u32,
-    /// `client_height`, in cells.
-    pub height: u32,
-    /// `client_name`.
-    pub name: String,
-    /// `client_tty`; empty for control clients on pipes.
-    pub tty: PathBuf,
-    /// `client_termname`.
-    pub term: String,
-    /// `client_flags`, comma-separated.
-    pub flags: String,
-}
-
 /// Lists the panes of all sessions, hidden ones included.
 pub async fn panes(client: &impl Transport, detail: Detail, deadline: Duration) -> Result<Vec<PaneRow>, ClientError> {
-    let command = |format| Command::new("list-panes").flag("-a").opt("-F", format);
-    records(client, command, PANE_NUMBERS, texts(detail), deadline)
-        .await?
-        .iter()
-        .map(|record| pane_row(record).ok_or_else(unreadable))
-        .collect()
+    let listing = Listing::new(detail)?;
+    let output = client.run_script(&Script::from(listing.command()), deadline).await?;
+    listing.read(&output)
+}
+
+/// A listing of all panes, for those who ask something else in the same breath.
+#[derive(Debug)]
+pub struct Listing {
+    command: Command,
+    nonce: String,
+    detail: Detail,
+}
+
+impl Listing {
+    /// A listing that is to be asked for once.
+    pub fn new(detail: Detail) -> Result<Self, ClientError> {
+        let nonce = new_nonce()?;
+        let format = record_format(&nonce, PANE_NUMBERS, texts(detail));
+        Ok(Self { command: Command::new("list-panes").flag("-a").opt("-F", format), nonce, detail })
+    }
+
+    /// What asks for it.
+    pub fn command(&self) -> &Command {
+        &self.command
+    }
+
+    /// What every record begins with, and nothing that came before.
+    pub fn mark(&self) -> &[u8] {
+        self.nonce.as_bytes()
+    }
+
+    /// Reads the answer; what stands before the first record is not looked at.
+    pub fn read(&self, output: &[u8]) -> Result<Vec<PaneRow>, ClientError> {
+        split_records(output, self.mark(), texts(self.detail).len())
+            .ok_or_else(unreadable)?
+            .iter()
+            .map(|record| pane_row(record).ok_or_else(unreadable))
+            .collect()
+    }
 }
 
 /// Asks for one pane, in the session that tmux would show it in. `None` if it is gone.
@@ -137,14 +123,6 @@ pub async fn pane(
     // tmux answers for another pane where the one that was asked for is gone.
     let row = records.first().map(|record| pane_row(record).ok_or_else(unreadable)).transpose()?;
     Ok(row.filter(|row| row.pane_id == pane))
-}
-
-/// Lists the attached clients, our own included.
-pub async fn clients(client: &impl Transport, deadline: Duration) -> Result<Vec<ClientRow>, ClientError> {
-    let command = |format| Command::new("list-clients").opt("-F", format);
-    let records = records(client, command, CLIENT_NUMBERS, CLIENT_TEXTS, deadline).await?;
-    // A client that is just being attached shows no session yet: it is not a row.
-    Ok(records.iter().filter_map(client_row).collect())
 }
 
 /// Asks which server this is.
@@ -169,23 +147,14 @@ const PANE_NUMBERS: &[&str] = &[
     "pane_index",
     "pane_pid",
     "pane_dead",
-    "pane_dead_status",
     "pane_active",
     "window_active",
-    "window_bell_flag",
     "session_attached",
-    "session_activity",
-    "window_activity",
     "pane_pipe",
-    "pane_in_mode",
-    "alternate_on",
-    "pane_width",
-    "pane_height",
 ];
 
 /// The last two are the expensive ones.
-const PANE_TEXTS: &[&str] =
-    &["pane_tty", "session_name", "window_name", "pane_title", "pane_current_command", "pane_current_path"];
+const PANE_TEXTS: &[&str] = &["session_name", "window_name", "pane_title", "pane_current_command", "pane_current_path"];
 
 fn texts(detail: Detail) -> &'static [&'static str] {
     match detail {
@@ -205,56 +174,15 @@ fn pane_row(record: &Record) -> Option<PaneRow> {
         pane_index: numbers.number()?,
         pane_pid: numbers.number()?,
         pane_dead: numbers.flag()?,
-        pane_dead_status: decimal(numbers.next()?),
         pane_active: numbers.flag()?,
         window_active: numbers.flag()?,
-        window_bell: numbers.flag()?,
         session_attached: numbers.number()?,
-        session_activity: numbers.number()?,
-        window_activity: numbers.number()?,
         pane_pipe: numbers.flag()?,
-        pane_in_mode: numbers.flag()?,
-        alternate_on: numbers.flag()?,
-        width: numbers.number()?,
-        height: numbers.number()?,
-        pane_tty: path(texts.next()?),
         session_name: lossy(texts.next()?),
         window_name: lossy(texts.next()?),
         title: lossy(texts.next()?),
         command: texts.next().map(lossy),
         cwd: texts.next().map(path),
-    })
-}
-
-const CLIENT_NUMBERS: &[&str] = &[
-    "client_pid",
-    "client_control_mode",
-    "client_activity",
-    "session_id",
-    "window_id",
-    "pane_id",
-    "client_width",
-    "client_height",
-];
-
-const CLIENT_TEXTS: &[&str] = &["client_name", "client_tty", "client_termname", "client_flags"];
-
-fn client_row(record: &Record) -> Option<ClientRow> {
-    let mut numbers = record.numbers();
-    let mut texts = record.texts.iter();
-    Some(ClientRow {
-        pid: numbers.number()?,
-        control_mode: numbers.flag()?,
-        activity: numbers.number()?,
-        session_id: SessionId::parse(numbers.next()?)?,
-        window_id: WindowId::parse(numbers.next()?)?,
-        pane_id: PaneId::parse(numbers.next()?)?,
-        width: numbers.number()?,
-        height: numbers.number()?,
-        name: lossy(texts.next()?),
-        tty: path(texts.next()?),
-        term: lossy(texts.next()?),
-        flags: lossy(texts.next()?),
     })
 }
 
@@ -301,10 +229,14 @@ async fn records(
     texts: &[&str],
     deadline: Duration,
 ) -> Result<Vec<Record>, ClientError> {
-    let nonce = nonce().map_err(|error| ClientError::Closed { reason: error.to_string() })?;
+    let nonce = new_nonce()?;
     let format = record_format(&nonce, numbers, texts);
     let reply = client.run(&command(format), deadline).await?;
     split_records(&reply.text(), nonce.as_bytes(), texts.len()).ok_or_else(unreadable)
+}
+
+fn new_nonce() -> Result<String, ClientError> {
+    nonce().map_err(|error| ClientError::Closed { reason: error.to_string() })
 }
 
 /// `NONCE!NUMBER,NUMBER,…NONCE/TEXTNONCE/TEXT…NONCE.`

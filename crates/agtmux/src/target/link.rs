@@ -10,6 +10,7 @@ use agtmux_tmux::client::{Client, ClientError};
 use agtmux_tmux::command::{Command, Script};
 use agtmux_tmux::hook_queue::{HookBatch, HookKind, HookQueue, HookReader, InstallError, Verified};
 use agtmux_tmux::janitor::{Janitor, JanitorError};
+use agtmux_tmux::list::{Detail, PaneRow};
 use agtmux_tmux::session::{HiddenSession, SessionError};
 use agtmux_tmux::{Notification, Plain, Reply, Transport, server};
 use tokio::sync::mpsc;
@@ -155,10 +156,10 @@ impl Link {
     }
 
     /// Checks that the hooks are in place, and puts them back if not.
-    pub async fn verify(&self) -> Result<Verified, ClientError> {
+    pub async fn verify_and_list(&self, detail: Detail) -> Result<(Verified, Vec<PaneRow>), ClientError> {
         match &self.keeper {
-            Keeper::Plain { hooks, .. } => hooks.verify(CALL_DEADLINE).await,
-            Keeper::Control { hooks, .. } => hooks.verify(CALL_DEADLINE).await,
+            Keeper::Plain { hooks, .. } => hooks.verify_and_list(detail, CALL_DEADLINE).await,
+            Keeper::Control { hooks, .. } => hooks.verify_and_list(detail, CALL_DEADLINE).await,
         }
     }
 

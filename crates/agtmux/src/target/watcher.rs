@@ -103,12 +103,13 @@ async fn follow(observer: &Observer, link: &mut Link, stop: &mut watch::Receiver
             pane = life.agents.exited() => life.look_at(&[pane]).await,
             _ = sweep.tick() => life.sweep().await,
             _ = reconcile.tick() => {
-                if link.verify().await? == Verified::Reinstalled {
-                    tracing::info!("the hooks had been removed and are back");
-                }
                 reconciled += 1;
                 let detail = if reconciled.is_multiple_of(FULL_EVERY) { Detail::Full } else { Detail::Light };
-                if life.reconcile(link, detail).await? == Sessions::NoneOfTheUsers {
+                let (verified, rows) = link.verify_and_list(detail).await?;
+                if verified == Verified::Reinstalled {
+                    tracing::info!("the hooks had been removed and are back");
+                }
+                if life.take_over(link, rows, detail).await == Sessions::NoneOfTheUsers {
                     return Ok(End::LastSessionClosed);
                 }
                 life.look_again().await;
@@ -188,12 +189,17 @@ impl<'a> Life<'a> {
         }
     }
 
-    /// Asks tmux for the truth and reports it; looks into panes that are new or changed hands.
+    /// Asks tmux for the truth and takes it over.
     async fn reconcile(&mut self, link: &Link, detail: Detail) -> Result<Sessions, ClientError> {
         let rows = list::panes(link.commands(), detail, CALL_DEADLINE).await?;
+        Ok(self.take_over(link, rows, detail).await)
+    }
+
+    /// Reports how things are; looks into panes that are new or changed hands.
+    async fn take_over(&mut self, link: &Link, rows: Vec<PaneRow>, detail: Detail) -> Sessions {
         let rows = one_per_pane(rows);
         if rows.is_empty() {
-            return Ok(Sessions::NoneOfTheUsers);
+            return Sessions::NoneOfTheUsers;
         }
         let sight = ServerSight {
             server: self.server.clone(),
@@ -215,7 +221,7 @@ impl<'a> Life<'a> {
         self.look_at(&wanted).await;
         self.found_new = false;
         self.streams.keep(link.commands(), &self.agents, &rows);
-        Ok(Sessions::SomeOfTheUsers)
+        Sessions::SomeOfTheUsers
     }
 
     /// Looks where a sweep would not: at panes that were silent, since a stopped agent may say nothing, and at those in

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use agtmux_tmux::hook_queue::{HookEvent, HookKind, HookQueue, HookReader, Verified};
+use agtmux_tmux::list::Detail;
 use agtmux_tmux::{PaneId, SessionId, WindowId};
 use tokio::time::timeout;
 
@@ -162,13 +163,13 @@ async fn reloaded_hooks_are_put_back_and_removed_ones_leave_no_trace() {
     let before = traces(&server);
     let (session, _notifications) = server.open().await;
     let (queue, mut reader) = HookQueue::install(&session, DEADLINE).await.unwrap();
-    assert_eq!(queue.verify(DEADLINE).await.unwrap(), Verified::Intact);
+    assert_eq!(queue.verify_and_list(Detail::Light, DEADLINE).await.unwrap().0, Verified::Intact);
     // Index 90 is the user's, so ours are elsewhere, and theirs is as it was.
     assert!(server.tmux(["show-hooks", "-g"]).contains("alert-bell[90] run-shell -b \"true mine\""));
 
     server.tmux(["set-hook", "-g", "pane-title-changed", "run-shell -b 'true #{pane_id}'"]);
-    assert_eq!(queue.verify(DEADLINE).await.unwrap(), Verified::Reinstalled);
-    assert_eq!(queue.verify(DEADLINE).await.unwrap(), Verified::Intact);
+    assert_eq!(queue.verify_and_list(Detail::Light, DEADLINE).await.unwrap().0, Verified::Reinstalled);
+    assert_eq!(queue.verify_and_list(Detail::Light, DEADLINE).await.unwrap().0, Verified::Intact);
     server.tmux(["select-pane", "-t", "%0", "-T", "again"]);
     collect(&mut reader, HookKind::TitleChanged, 1).await;
 

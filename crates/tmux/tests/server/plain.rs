@@ -101,8 +101,8 @@ async fn observers_share_a_server_and_leave_it_as_it_was() {
     assert_eq!((first.slot().number(), second.slot().number()), (0, 1));
     // A user who sets a hook without an index wipes the whole array.
     server.tmux(["set-hook", "-g", "pane-title-changed", "display-message again"]);
-    assert_eq!(first.verify(DEADLINE).await.unwrap(), Verified::Reinstalled);
-    assert_eq!(first.verify(DEADLINE).await.unwrap(), Verified::Intact);
+    assert_eq!(first.verify_and_list(Detail::Light, DEADLINE).await.unwrap().0, Verified::Reinstalled);
+    assert_eq!(first.verify_and_list(Detail::Light, DEADLINE).await.unwrap().0, Verified::Intact);
     server.tmux(["set-hook", "-gu", "pane-title-changed[0]"]);
     server.tmux(["set-hook", "-g", "pane-title-changed[3]", "display-message user"]);
     janitor.dismiss().await;
