@@ -174,6 +174,9 @@ pub struct SourceRecord {
     pub usable: bool,
     /// When it last took back what it had said.
     pub withdrawn_at: Option<Timestamp>,
+    /// The place of that: what was said before it stays taken back, however late it comes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    withdrawn: Option<Mark>,
     /// Traces that no rule understands.
     pub near_misses: NearMisses,
     /// Repeats that changed nothing.
@@ -217,6 +220,7 @@ impl SourceRecord {
             Signal::Withdrawn => {
                 self.held.clear();
                 self.withdrawn_at = Some(said.at);
+                self.withdrawn = Some(said.mark);
             }
             Signal::StillSo => self.renew(said, &holds, |_| true),
             Signal::TurnStarted
@@ -234,6 +238,27 @@ impl SourceRecord {
                 }
             }
         }
+    }
+
+    /// Takes in a signal that was overtaken by later ones of this source. It counts where they left its slot alone; what
+    /// they mean for it is for [`crate::resolve`] to say. Gives whether it counted.
+    pub(crate) fn hear_late(
+        &mut self,
+        signal: &Signal,
+        message: Option<&String>,
+        said: Said,
+        holds: impl Fn(FactKind) -> Span,
+    ) -> bool {
+        let Some(value) = Value::of(signal) else {
+            return false;
+        };
+        let overtaken = |held: &Held| held.value.slot() == value.slot() && held.last.mark > said.mark;
+        if self.withdrawn > Some(said.mark) || self.held.iter().any(overtaken) {
+            return false;
+        }
+        self.usable = true;
+        self.say(self.in_context(value), message, said, &holds);
+        true
     }
 
     /// Reads a statement in the light of what the source said before.
@@ -270,7 +295,7 @@ impl SourceRecord {
 
     fn renew(&mut self, said: Said, holds: &impl Fn(FactKind) -> Span, which: impl Fn(Slot) -> bool) {
         for held in self.held.iter_mut().filter(|held| which(held.value.slot())) {
-            held.renewed = said.mark;
+            held.renewed = held.renewed.max(said.mark);
             held.expires_at = held.expires_at.max(said.at + holds(held.value.kind()));
         }
     }

@@ -3,7 +3,9 @@
 //! The rules, in the order they are asked:
 //! 1. Within a runtime and source, a dedupe key counts once (the newest few thousand are remembered).
 //! 2. Within a runtime and source, `source_seq` decides where both have one of the same boot; else ingest order does.
-//!    An equal number is not older: one trace may be read as several signals.
+//!    An equal number is not older: one trace may be read as several signals. An older one that was stamped by the boot
+//!    clock is late but not lost: it takes the place it has by its stamp, behind what was said after it. Hooks run side by
+//!    side, and a question that was overtaken by chatter is still a question.
 //! 3. Between sources, the boot clock of the runtime's host decides ([`Mark`]).
 //!
 //! `event_time` decides nothing, ever: a source's wall clock may run backwards (I11).
@@ -43,7 +45,9 @@ pub enum Admission {
     New(Mark),
     /// Its dedupe key was seen before.
     Duplicate,
-    /// The source has said something later already.
+    /// The source has said something later already, but this is where it belongs.
+    Late(Mark),
+    /// The source has said something later already, and nobody knows how much.
     OutOfOrder,
 }
 
@@ -93,19 +97,27 @@ impl Cursor {
         if let Some(source_seq) = event.source_seq {
             let boot = &event.emitted.boot;
             if self.latest.as_ref().is_some_and(|(seen_in, seen)| seen_in == boot && source_seq < *seen) {
-                return Admission::OutOfOrder;
+                return self.late(event, host);
             }
             self.latest = Some((boot.clone(), source_seq));
         }
         self.placed = self.placed.max(clock.place(host, event, seq));
         self.admitted += 1;
-        Admission::New(Mark {
-            ns: self.placed.0,
-            arrival: self.placed.1,
-            evidence: event.source.evidence(),
-            source: event.source,
-            ordinal: self.admitted,
-        })
+        Admission::New(self.mark(event, self.placed))
+    }
+
+    /// The place of a statement that was overtaken, if its stamp bears its number out.
+    fn late(&mut self, event: &SignalEvent, host: &BootId) -> Admission {
+        let stamped = (event.emitted.ns, 0);
+        if event.emitted.boot != *host || stamped >= self.placed {
+            return Admission::OutOfOrder;
+        }
+        self.admitted += 1;
+        Admission::Late(self.mark(event, stamped))
+    }
+
+    fn mark(&self, event: &SignalEvent, (ns, arrival): (u64, u64)) -> Mark {
+        Mark { ns, arrival, evidence: event.source.evidence(), source: event.source, ordinal: self.admitted }
     }
 
     /// The highest `source_seq` heard.

@@ -246,6 +246,7 @@ fn verdict(facts: &[Weighed<'_>], place: usize, around: Surroundings<'_>) -> Ver
         Value::TurnEnded(Outcome::Done) if around.now < aged_at => (State::Completed, "turn_done", fact.since),
         Value::TurnEnded(Outcome::Done) => (State::Idle, "completed_aged", aged_at),
         Value::TurnEnded(Outcome::Interrupted) => (State::Idle, "interrupted", fact.since),
+        Value::Idle if !fact.is_guess() && left_unended(facts, fact) => (State::Idle, "interrupted", fact.since),
         Value::TurnEnded(Outcome::Settled) | Value::Idle => (State::Idle, "at_composer", fact.since),
         Value::Blocked(on) => {
             let (state, reason) = waiting(on);
@@ -269,6 +270,18 @@ fn verdict(facts: &[Weighed<'_>], place: usize, around: Surroundings<'_>) -> Ver
         since,
         message: message(fact.held),
     }
+}
+
+/// Whether the idleness came upon a turn of which the agent itself had said that it began and nobody that it ended, and
+/// was seen by somebody else: no agent tells its hooks that the person pressed Escape.
+fn left_unended(facts: &[Weighed<'_>], idle: &Weighed<'_>) -> bool {
+    let ended = facts.iter().filter(|w| w.slot() == Slot::TurnEnded && !w.is_guess()).map(|w| w.held.last.mark).max();
+    let was_under_way = |w: &Weighed<'_>| {
+        let mark = w.held.last.mark;
+        let in_time = mark < idle.held.last.mark && w.held.expires_at > idle.held.last.at;
+        w.evidence() == Evidence::Reported && w.source != idle.source && in_time && Some(mark) > ended
+    };
+    facts.iter().any(|w| w.slot() == Slot::TurnActive && was_under_way(w))
 }
 
 /// The state that a blocking fact means, and its reason.

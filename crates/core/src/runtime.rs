@@ -116,14 +116,21 @@ impl Runtime {
     pub(crate) fn hear(&mut self, event: &SignalEvent, seq: u64, at: Timestamp, policy: &Policy) -> Admission {
         let source = event.source;
         let record = self.sources.entry(source).or_default();
-        let admission = record.cursor.admit(event, &self.boot, &mut self.clock, seq);
+        let agent = &self.agent;
+        let holds = |kind| policy.holds(agent, kind, source);
+        let message = event.message.as_ref();
+        let mut admission = record.cursor.admit(event, &self.boot, &mut self.clock, seq);
         match admission {
-            Admission::New(mark) => {
-                let agent = &self.agent;
-                record.hear(&event.signal, event.message.as_ref(), Said { mark, seq, at }, |kind| {
-                    policy.holds(agent, kind, source)
-                });
+            Admission::New(mark) => record.hear(&event.signal, message, Said { mark, seq, at }, holds),
+            Admission::Late(mark) => {
+                if !record.hear_late(&event.signal, message, Said { mark, seq, at }, holds) {
+                    admission = Admission::OutOfOrder;
+                }
             }
+            Admission::Duplicate | Admission::OutOfOrder => {}
+        }
+        match admission {
+            Admission::New(_) | Admission::Late(_) => {}
             Admission::Duplicate => record.duplicates += 1,
             Admission::OutOfOrder => record.out_of_order += 1,
         }

@@ -245,7 +245,7 @@ impl Engine {
         let admission = runtime.hear(signal, seq, at, &self.state.policy);
         let runtime = id.clone();
         match admission {
-            Admission::New(_) => {
+            Admission::New(_) | Admission::Late(_) => {
                 self.refresh(id, applied);
                 Disposition::Bound { runtime }
             }

@@ -49,6 +49,7 @@ replays! {
     nested_pane_hint,
     next_question,
     out_of_order,
+    overtaken_question,
     pane_reused,
     pending_bind,
     policy_change,
