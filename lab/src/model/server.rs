@@ -1,0 +1,283 @@
+//! The server: routes, silences, broken connections, and a record of what was asked.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use axum::body::{Body, Bytes, to_bytes};
+use axum::extract::{Request as HttpRequest, State};
+use axum::http::{Method, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::{Json, Router};
+use futures_util::stream;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use super::conversation::Request;
+use super::dialect::{Answer, fill, openai_error, piece};
+use super::script::{self, Beat, Failure, Reply};
+use super::{anthropic, chat, gemini, responses};
+
+/// Agents send their whole conversation with every request.
+const LARGEST_REQUEST: usize = 64 << 20;
+
+/// A running server. Dropped, it ends.
+#[derive(Debug)]
+pub struct Server {
+    address: SocketAddr,
+    record: Arc<Record>,
+    task: JoinHandle<io::Result<()>>,
+}
+
+/// What was asked of the server.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// When.
+    pub at: Instant,
+    /// The method and the path.
+    pub request: String,
+    /// What it was answered, in a few words.
+    pub answer: String,
+    /// Whether somebody tried to reach the world through it.
+    pub outside: bool,
+}
+
+impl Server {
+    /// Starts a server on a free port of the loopback interface.
+    ///
+    /// # Errors
+    /// Fails when no port can be had.
+    pub async fn start() -> io::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let address = listener.local_addr()?;
+        let record = Arc::<Record>::default();
+        let router = Router::new().fallback(answer).with_state(Arc::clone(&record));
+        let task = tokio::spawn(async move { axum::serve(listener, router).await });
+        Ok(Self { address, record, task })
+    }
+
+    /// Where it listens.
+    pub const fn port(&self) -> u16 {
+        self.address.port()
+    }
+
+    /// Everything that was asked so far.
+    pub fn asked(&self) -> Vec<Asked> {
+        lock(&self.record.asked).clone()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// What the server remembers.
+#[derive(Debug, Default)]
+struct Record {
+    asked: Mutex<Vec<Asked>>,
+    failures: Mutex<BTreeMap<(String, usize), u32>>,
+}
+
+impl Record {
+    fn note(&self, request: String, answer: &str, outside: bool) -> u64 {
+        let mut asked = lock(&self.asked);
+        asked.push(Asked { at: Instant::now(), request, answer: answer.to_owned(), outside });
+        asked.len() as u64
+    }
+
+    /// Whether this request still fails, of those that fail a few times and then do not.
+    fn still_fails(&self, request: &Request, failure: Failure) -> bool {
+        let mut failures = lock(&self.failures);
+        let count = failures.entry((request.prompt.clone(), request.round)).or_default();
+        *count += 1;
+        failure.times.is_none_or(|times| *count <= times)
+    }
+}
+
+/// The APIs that are spoken.
+#[derive(Clone, Copy)]
+enum Dialect {
+    Anthropic,
+    Responses,
+    Chat,
+    Gemini { streamed: bool },
+}
+
+impl Dialect {
+    fn of(path: &str) -> Option<Self> {
+        match path {
+            _ if path.ends_with("/v1/messages") => Some(Self::Anthropic),
+            _ if path.ends_with("/responses") => Some(Self::Responses),
+            _ if path.ends_with("/chat/completions") => Some(Self::Chat),
+            _ if path.ends_with(":generateContent") => Some(Self::Gemini { streamed: false }),
+            _ if path.ends_with(":streamGenerateContent") => Some(Self::Gemini { streamed: true }),
+            _ => None,
+        }
+    }
+
+    fn request(self, body: &Value) -> Request {
+        match self {
+            Self::Anthropic => anthropic::request(body),
+            Self::Responses => responses::request(body),
+            Self::Chat => chat::request(body),
+            Self::Gemini { streamed } => gemini::request(body, streamed),
+        }
+    }
+
+    fn writer(self, id: u64, request: &Request) -> Box<dyn Answer> {
+        match self {
+            Self::Anthropic => Box::new(anthropic::Writer::new(id, request)),
+            Self::Responses => Box::new(responses::Writer::new(id, request)),
+            Self::Chat => Box::new(chat::Writer::new(id, request)),
+            Self::Gemini { .. } => Box::new(gemini::Writer::new(id)),
+        }
+    }
+
+    fn error(self, failure: Failure) -> Value {
+        match self {
+            Self::Anthropic => anthropic::error(failure),
+            Self::Responses | Self::Chat => openai_error(failure),
+            Self::Gemini { .. } => gemini::error(failure),
+        }
+    }
+}
+
+async fn answer(State(record): State<Arc<Record>>, http: HttpRequest) -> Response {
+    let (head, body) = http.into_parts();
+    let asked = format!("{} {}", head.method, head.uri);
+    // Agents are given this server as their proxy, so that whatever is not meant for the model ends here.
+    if head.method == Method::CONNECT || head.uri.host().is_some() {
+        record.note(asked, "refused: it is not on loopback", true);
+        return StatusCode::FORBIDDEN.into_response();
+    }
+    let path = head.uri.path();
+    let Some(dialect) = Dialect::of(path) else {
+        let known = beside_the_model(path);
+        record.note(asked, if known.is_some() { "answered" } else { "unknown" }, false);
+        return known.map_or_else(|| StatusCode::NOT_FOUND.into_response(), |document| Json(document).into_response());
+    };
+    let body = to_bytes(body, LARGEST_REQUEST).await.unwrap_or_default();
+    let Ok(body) = serde_json::from_slice(&body) else {
+        record.note(asked, "not JSON", false);
+        return StatusCode::BAD_REQUEST.into_response();
+    };
+    let request = dialect.request(&body);
+    let reply = decide(&request, &record);
+    let id = record.note(asked, &format!("round {} of {:?}: {reply:.200?}", request.round, request.prompt), false);
+    match reply {
+        Reply::Fail(failure) => fail(dialect, failure),
+        Reply::Speak { silence, beats } => {
+            tokio::time::sleep(silence).await;
+            let writer = dialect.writer(id, &request);
+            if request.streamed { streamed(writer, request, beats) } else { whole(writer, &request, &beats).await }
+        }
+    }
+}
+
+/// Requests without tools are not part of the conversation: titles, summaries, who speaks next. They never fail or wait.
+fn decide(request: &Request, record: &Record) -> Reply {
+    if let Some(schema) = &request.schema {
+        let known =
+            json!({ "title": "Lab title", "next_speaker": "user", "reasoning": "lab", "model_choice": "flash" });
+        return script::say(&fill(schema, &known).to_string());
+    }
+    if request.prompt.contains("Do NOT call any tools") && request.prompt.contains("<summary>") {
+        return script::say("<analysis>lab</analysis>\n<summary>A summary of the lab.</summary>");
+    }
+    if request.tools.is_empty() || request.prompt.starts_with("[SUGGESTION MODE") {
+        return script::say("Lab title");
+    }
+    match script::reply(&request.prompt, request.round) {
+        Reply::Fail(failure) if !record.still_fails(request, failure) => script::say("recovered"),
+        reply => reply,
+    }
+}
+
+/// What agents ask for besides answers.
+fn beside_the_model(path: &str) -> Option<Value> {
+    if path.ends_with("/models") {
+        let models = ["mock-model", "gpt-5.4"].map(|id| json!({ "id": id, "object": "model", "created": 1 }));
+        return Some(json!({ "object": "list", "models": [], "data": models }));
+    }
+    if path.ends_with("/count_tokens") {
+        return Some(json!({ "input_tokens": 100 }));
+    }
+    path.ends_with(":countTokens").then(|| json!({ "totalTokens": 100 }))
+}
+
+fn fail(dialect: Dialect, failure: Failure) -> Response {
+    let status = StatusCode::from_u16(failure.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let document = Json(dialect.error(failure));
+    if failure.status == 429 {
+        (status, [(header::RETRY_AFTER, "2")], document).into_response()
+    } else {
+        (status, document).into_response()
+    }
+}
+
+async fn whole(mut writer: Box<dyn Answer>, request: &Request, beats: &[Beat]) -> Response {
+    for beat in beats {
+        if let Beat::Wait(time) = beat {
+            tokio::time::sleep(*time).await;
+        }
+    }
+    let pieces: Vec<_> = beats.iter().filter_map(|beat| piece(beat, request)).collect();
+    Json(writer.whole(&pieces)).into_response()
+}
+
+fn streamed(writer: Box<dyn Answer>, request: Request, beats: Vec<Beat>) -> Response {
+    let (sender, receiver) = mpsc::channel(1);
+    tokio::spawn(send(writer, request, beats, sender));
+    let chunks =
+        stream::unfold(receiver, |mut receiver| async { receiver.recv().await.map(|chunk| (chunk, receiver)) });
+    ([(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache")], Body::from_stream(chunks))
+        .into_response()
+}
+
+/// Sends the answer beat by beat, until it is complete or the agent has hung up.
+async fn send(
+    mut writer: Box<dyn Answer>,
+    request: Request,
+    beats: Vec<Beat>,
+    sender: mpsc::Sender<io::Result<Bytes>>,
+) {
+    let text = |events: Vec<super::dialect::Event>| -> Bytes {
+        events.iter().map(super::dialect::Event::to_text).collect::<String>().into()
+    };
+    let mut chunks = vec![(Duration::ZERO, Ok(text(writer.begin())))];
+    for beat in &beats {
+        match beat {
+            Beat::Wait(time) => chunks.push((*time, Ok(Bytes::new()))),
+            Beat::Cut => {
+                chunks.push((Duration::ZERO, Err(io::ErrorKind::ConnectionReset.into())));
+                break;
+            }
+            _ => chunks.extend(piece(beat, &request).map(|piece| (Duration::ZERO, Ok(text(writer.piece(&piece)))))),
+        }
+    }
+    if !beats.contains(&Beat::Cut) {
+        chunks.push((Duration::ZERO, Ok(text(writer.end()))));
+    }
+    for (pause, chunk) in chunks {
+        tokio::select! {
+            () = tokio::time::sleep(pause) => {}
+            () = sender.closed() => return,
+        }
+        if chunk.as_ref().is_ok_and(Bytes::is_empty) {
+            continue;
+        }
+        if sender.send(chunk).await.is_err() {
+            return;
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
