@@ -14,6 +14,7 @@ mod manifest;
 mod matching;
 mod reading;
 mod registry;
+pub mod translate;
 mod ttl;
 
 pub use discover::{Found, Look, Process, explain, identify};
