@@ -9,6 +9,7 @@
 //! directories and screen text never decide *which* agent runs in a pane.
 
 mod command_line;
+pub mod detector;
 mod discover;
 mod manifest;
 mod matching;
@@ -17,6 +18,7 @@ mod registry;
 pub mod translate;
 mod ttl;
 
+pub use detector::{Sighting, SignalDetector};
 pub use discover::{Found, Look, Process, explain, identify};
 pub use manifest::{CONTRACT, Manifest, ManifestError, ProcessRules};
 pub use reading::Reading;

@@ -1,0 +1,124 @@
+//! What a pane's stream of bytes says about the agent in it.
+//!
+//! A [`SignalDetector`] reads the raw output of one pane, wherever it runs, and reports [`Sighting`]s: markers, OSC
+//! sequences, titles and bells. It is a reader of terminal output, not a terminal: it keeps no screen, only the line
+//! that is being written, and of that only as much as could still become a marker.
+//!
+//! ```text
+//!  bytes ─▶ skip: nothing of interest? ─▶ machine: ECMA-48, byte by byte ─┬─▶ line: marker, near miss ─▶ redraw
+//!                                                                        └─▶ osc: titles, notices, states
+//! ```
+//!
+//! A line is what a reader of the screen would call one (F3). Agents draw by cursor moves: a move to another row, or
+//! back to the left, ends the line; a move to the right is a gap, which is a space. What agents put beside their text
+//! (`●`, `•`, `│`, …) is no text. So `●`, `CSI 3 G`, `--<[schmux:completed:all`, `CSI 30 G`, `done]>--` is a marker
+//! alone on its line.
+//!
+//! Sequences end and begin as in [the state machine of the VT500][vt500]: an `ESC` ends whatever was open. This also
+//! decides about tmux's passthrough, `ESC P tmux; ESC ESC ] … BEL ESC \`: what is wrapped in it counts as though it
+//! were not, whether or not tmux lets it through. Codex and Gemini send their notifications that way, and it is the
+//! agent that is listened to here, not the terminal. Other device control strings, and APC, PM and SOS, say nothing.
+//!
+//! [vt500]: https://vt100.net/emu/dec_ansi_parser
+
+mod line;
+mod machine;
+mod osc;
+mod redraw;
+mod sighting;
+mod skip;
+mod text;
+
+use machine::Machine;
+use redraw::Redraws;
+
+pub use sighting::{Miss, PromptMark, Sighting, Statement};
+
+/// No line and no control string is remembered beyond this many bytes.
+pub const BOUND: usize = 4096;
+
+/// Reads the output of one pane. A quiet pane's detector is small: buffers exist only while something is half read.
+#[derive(Debug, Default)]
+pub struct SignalDetector {
+    machine: Machine,
+    redraws: Redraws,
+    title: Option<Box<str>>,
+    near_miss: Option<Box<str>>,
+}
+
+impl SignalDetector {
+    /// A detector for a stream that begins now.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes the next bytes of the stream. Where the stream was cut into pieces makes no difference.
+    pub fn feed(&mut self, bytes: &[u8], out: &mut Vec<Sighting>) {
+        let before = out.len();
+        self.machine.feed(bytes, out);
+        self.keep_news(out, before);
+    }
+
+    /// Time has passed: a marker whose line has no end counts, and so does one that was said before and could have been
+    /// a redraw. To be called 500 ms after [`Self::pending`] became true; output that came since need not put it off.
+    /// A line that is not yet a marker stays as it is, for an agent may write one slowly.
+    pub fn flush(&mut self, out: &mut Vec<Sighting>) {
+        let before = out.len();
+        self.machine.flush(out);
+        self.keep_news(out, before);
+        out.extend(self.redraws.settle().map(Sighting::Marker));
+    }
+
+    /// Whether [`Self::flush`] would have something to do, so that nobody sets a timer for nothing.
+    pub fn pending(&self) -> bool {
+        self.machine.has_unended_marker() || self.redraws.undecided()
+    }
+
+    /// Tells the detector what was found by [`recover`], so that a redraw of it is no news (F6).
+    pub fn remember(&mut self, recovered: &Statement) {
+        self.redraws.remember(recovered.clone());
+    }
+
+    /// Drops what repeats: redrawn markers, near misses with them, and titles that are set again.
+    fn keep_news(&mut self, out: &mut Vec<Sighting>, before: usize) {
+        let mut index = before;
+        while let Some(sighting) = out.get(index) {
+            let news = match sighting {
+                Sighting::Marker(statement) => self.redraws.is_news(statement),
+                Sighting::NearMiss { line, .. } => replace(&mut self.near_miss, line),
+                Sighting::Title(title) => replace(&mut self.title, title),
+                _ => true,
+            };
+            if news {
+                index += 1;
+            } else {
+                out.remove(index);
+            }
+        }
+    }
+}
+
+/// The last marker in captured scrollback: what was said while nobody listened. Whether it still holds is unknown, so it
+/// is good for a low confidence and never for a notification (F6, F7).
+pub fn recover(scrollback: &[u8]) -> Option<Statement> {
+    let mut machine = Machine::default();
+    let mut seen = Vec::new();
+    machine.feed(scrollback, &mut seen);
+    machine.flush(&mut seen);
+    seen.into_iter().rev().find_map(|sighting| match sighting {
+        Sighting::Marker(statement) => Some(statement),
+        _ => None,
+    })
+}
+
+/// Keeps the newer of two texts; true if they differ.
+fn replace(kept: &mut Option<Box<str>>, new: &str) -> bool {
+    let differs = kept.as_deref() != Some(new);
+    if differs {
+        *kept = Some(new.into());
+    }
+    differs
+}
+
+#[cfg(test)]
+mod tests;
