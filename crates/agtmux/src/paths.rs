@@ -54,6 +54,16 @@ impl Paths {
         self.socket.with_extension("pipe")
     }
 
+    /// The socket over which hooks are told to the daemon.
+    pub fn hook_socket(&self) -> PathBuf {
+        self.socket.with_extension("hook")
+    }
+
+    /// Where hooks wait that no daemon took.
+    pub fn spool_dir(&self) -> PathBuf {
+        self.state_dir.join("spool")
+    }
+
     /// The daemon's log file.
     pub fn log_file(&self) -> PathBuf {
         self.state_dir.join("daemon.log")

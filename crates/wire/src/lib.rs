@@ -10,6 +10,7 @@ pub mod daemon;
 pub mod error;
 pub mod event;
 pub mod explain;
+pub mod hook;
 pub mod list;
 pub mod stream;
 pub mod target;

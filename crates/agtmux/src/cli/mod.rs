@@ -10,6 +10,7 @@ pub mod doctor;
 pub mod events;
 pub mod explain;
 pub mod helper;
+pub mod hook;
 pub mod list;
 pub mod output;
 pub mod signal;
@@ -68,6 +69,8 @@ enum Verb {
     Events(events::EventsArgs),
     /// Say what the agent in this pane is doing
     Signal(signal::SignalArgs),
+    /// Tell what happened to the agent that runs this; for the settings of agents, not for people
+    Hook(hook::HookArgs),
     /// Manage the places where agents run
     #[command(subcommand)]
     Target(target::TargetVerb),
@@ -146,6 +149,10 @@ async fn dispatch(verb: Verb, context: &Context) -> Result<(), CommandError> {
         Verb::Explain(args) => explain::run(args, context).await,
         Verb::Events(args) => events::run(args, context).await,
         Verb::Signal(args) => signal::run(args, context).await,
+        Verb::Hook(args) => {
+            hook::run(args);
+            Ok(())
+        }
         Verb::Target(verb) => target::run(verb, context).await,
         Verb::Daemon(verb) => daemon::control(verb, context).await,
         Verb::Doctor(args) => doctor::run(args, context).await,

@@ -1,0 +1,62 @@
+//! `agtmux hook AGENT [EVENT]`: what an agent runs when something happens to it.
+//!
+//! The agent waits for it, so it does as little as it can and never harms: it says nothing, always succeeds, starts no
+//! runtime and reads no configuration. It hands the payload to the daemon with one write and waits for one byte, since
+//! the daemon reads from the kernel whose child it is. A daemon that does not answer soon finds the hook in the spool.
+
+mod argument;
+mod cut;
+mod deliver;
+mod stdin;
+
+use std::env;
+use std::ffi::OsString;
+use std::panic;
+
+use agtmux_wire::hook::{HookHead, Witness};
+
+use crate::paths::Paths;
+use crate::platform;
+use crate::spool::Spool;
+use argument::Call;
+
+/// The word on the command line.
+pub const VERB: &str = "hook";
+
+/// Tells the daemon what happened, as the arguments after the verb and the standard input say. `boot_ns` is when the
+/// program began, on the boot clock.
+pub fn run(boot_ns: u64, arguments: impl Iterator<Item = OsString>) {
+    // A panic must not show up in the agent's conversation either.
+    panic::set_hook(Box::new(|_| {}));
+    if let Some(call) = Call::parse(arguments) {
+        panic::catch_unwind(|| tell(boot_ns, call)).ok();
+    }
+}
+
+fn tell(boot_ns: u64, call: Call) {
+    let payload = cut::to_limit(call.payload.map_or_else(stdin::read, String::into_bytes));
+    // Without a place there is nobody to tell, and nobody here to tell that.
+    let Ok(paths) = Paths::from_env() else { return };
+    let head = HookHead {
+        agent: call.agent,
+        event: call.event,
+        boot_ns,
+        pid: std::process::id(),
+        tmux: variable("TMUX"),
+        tmux_pane: variable("TMUX_PANE"),
+        witness: None,
+    };
+    if deliver::deliver(&paths.hook_socket(), &head.message(&payload)) {
+        return;
+    }
+    // A daemon that runs may know the conversation of an agent outside of any pane; later it could only guess.
+    if head.tmux_pane.is_some() {
+        let witness = Witness { boot_id: platform::boot_id(), ancestors: platform::ancestors(head.pid) };
+        // A disk that takes nothing leaves nothing to be done.
+        Spool::new(paths.spool_dir()).keep(HookHead { witness: Some(witness), ..head }, &payload).ok();
+    }
+}
+
+fn variable(name: &str) -> Option<String> {
+    env::var(name).ok().filter(|value| !value.is_empty())
+}
