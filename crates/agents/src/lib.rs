@@ -15,6 +15,7 @@ mod manifest;
 mod matching;
 mod reading;
 mod registry;
+pub mod setup;
 pub mod translate;
 mod ttl;
 
