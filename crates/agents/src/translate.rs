@@ -10,7 +10,11 @@
 mod asks;
 mod cause;
 mod claude;
+mod codex;
 mod conversation;
+mod copilot;
+mod cursor;
+mod gemini;
 mod opencode;
 mod payload;
 
@@ -21,7 +25,12 @@ use serde_json::Value;
 
 use crate::reading::Reading;
 pub use claude::session_file::{SessionRecord, claude_session_file};
+pub use claude::transcript::claude_transcript_line;
+pub use codex::app_server::{CodexAppServer, ThreadNews};
+pub use codex::rollout::codex_rollout_line;
 use conversation::Conversation;
+pub use copilot::events::CopilotEvents;
+pub use gemini::transcript::gemini_transcript_line;
 
 /// What a hook, notify or plugin payload says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -62,6 +71,10 @@ impl Translator {
     pub fn hook(&mut self, agent: &str, event: Option<&str>, payload: &Value) -> Translation {
         match agent {
             "claude" => self.told(agent, claude::about(event, payload), claude::hook),
+            "codex" => self.told(agent, codex::about(event, payload), codex::hook),
+            "copilot" => self.told(agent, copilot::about(event, payload), copilot::hook),
+            "cursor" => self.told(agent, cursor::about(event, payload), cursor::hook),
+            "gemini" => self.told(agent, gemini::about(event, payload), gemini::hook),
             "opencode" => self.told(agent, opencode::about(event, payload), opencode::hook),
             _ => unread(event, &format!("no rules for hooks of {agent}")),
         }
@@ -142,4 +155,64 @@ fn unread(event: Option<&str>, what: &str) -> Translation {
 /// A trace that no rule understands, shortened.
 fn unsupported(what: &str) -> Reading {
     Reading::new(Signal::Unsupported { what: payload::line(what, 200) })
+}
+
+#[cfg(test)]
+mod tests {
+    use agtmux_core::signal::{Blocking, InputKind, Outcome, Signal, Work};
+    use serde_json::json;
+
+    use super::Translator;
+    use crate::reading::Reading;
+
+    /// A reading as a line of text.
+    pub(crate) fn render(reading: &Reading) -> String {
+        let signal = match &reading.signal {
+            Signal::TurnEnded { outcome: Outcome::Failed { cause } } => format!("turn_ended failed {}", cause.name()),
+            Signal::TurnEnded { outcome } => format!("turn_ended {outcome:?}").to_lowercase(),
+            Signal::Blocked { on: Blocking::Approval { subject, .. } } => {
+                format!("blocked on approval of {}", subject.as_deref().unwrap_or("something"))
+            }
+            Signal::Blocked { on: Blocking::Input { kind: InputKind::Question } } => "blocked on question".to_owned(),
+            Signal::Working { with: Work::Tool { name } } => format!("working on tool {name}"),
+            Signal::TurnStarted => "turn_started".to_owned(),
+            Signal::Unblocked => "unblocked".to_owned(),
+            Signal::WorkEnded => "work_ended".to_owned(),
+            other => format!("{other:?}"),
+        };
+        let message = reading.message.as_ref().map(|message| format!(": {message}")).unwrap_or_default();
+        let key = reading.key.as_ref().map(|key| format!("  [{key}]")).unwrap_or_default();
+        format!("{signal}{message}{key}")
+    }
+
+    #[test]
+    fn the_end_of_a_tool_answers_the_request_for_that_tool_alone() {
+        let mut translator = Translator::default();
+        let mut say = |event: &str, tool: &str, of: &str| {
+            let input = json!({"command": of});
+            let payload = json!({"session_id": "s", "hook_event_name": event, "tool_name": tool, "tool_input": input});
+            let told = translator.hook("claude", None, &payload).readings;
+            told.iter().map(render).collect::<Vec<_>>().join(", ")
+        };
+        assert_eq!(say("PermissionRequest", "Bash", "a"), "blocked on approval of Bash: a");
+        assert_eq!(say("PostToolUse", "Read", "b"), "work_ended", "a tool beside it");
+        assert_eq!(say("PermissionRequest", "Bash", "c"), "blocked on approval of Bash: c");
+        assert_eq!(
+            say("PostToolUse", "Bash", "c"),
+            "unblocked, blocked on approval of Bash: a, work_ended",
+            "the other request is still open"
+        );
+        assert_eq!(say("PostToolUse", "Bash", "a"), "unblocked, work_ended");
+        assert!(translator.conversations.is_empty(), "nothing is left to remember");
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let mut translator = Translator::default();
+        for session in 0..3 * Translator::CONVERSATIONS {
+            let payload = json!({"session_id": session.to_string(), "tool_name": "Bash"});
+            translator.hook("claude", Some("PermissionRequest"), &payload);
+        }
+        assert_eq!(translator.conversations.len(), Translator::CONVERSATIONS);
+    }
 }

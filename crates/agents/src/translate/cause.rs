@@ -8,7 +8,7 @@ pub(crate) fn from_text(text: &str) -> Option<Cause> {
     let head: String = text.chars().take(2_000).collect();
     let text = head.to_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
-    if says(&["usage limit", "limit reached", "hit your limit", "quota", "credit balance", "out of credits"]) {
+    if says(&["usage limit", "spend limit", "hit your limit", "quota", "credit balance", "out of credits"]) {
         Some(Cause::UsageLimit)
     } else if says(&["rate limit", "rate_limit", "too many requests", "resource_exhausted", "(429)", "status 429"]) {
         Some(Cause::RateLimit)

@@ -4,6 +4,7 @@
 //! the session file ([`session_file`]) tells all of these. Hooks tell what is asked and how a turn ended.
 
 pub(super) mod session_file;
+pub(super) mod transcript;
 
 use agtmux_core::signal::{Blocking, Cause, InputKind, Outcome, Signal, Work};
 use serde_json::Value;
@@ -167,9 +168,10 @@ fn failure(payload: &Value, asks: &mut Asks) -> Told {
         // Both come as a rate limit or as "unknown"; only the text tells them apart.
         (_, Some(cause @ (Cause::UsageLimit | Cause::Refused))) => cause,
         (Some("rate_limit"), _) => Cause::RateLimit,
-        (Some("authentication_failed"), _) => Cause::Auth,
-        (Some("server_error"), _) => Cause::Network,
-        (Some("model_not_found"), _) => Cause::Other,
+        (Some("billing_error"), _) => Cause::UsageLimit,
+        (Some("server_error" | "overloaded"), _) => Cause::Network,
+        (Some("authentication_failed" | "oauth_org_not_allowed" | "cloud_credential_error"), _) => Cause::Auth,
+        (Some("model_not_found" | "invalid_request" | "max_output_tokens"), _) => Cause::Other,
         (_, told) => told.unwrap_or(Cause::Other),
     };
     let failed = Signal::TurnEnded { outcome: Outcome::Failed { cause } };

@@ -9,6 +9,8 @@ pub(crate) struct Conversation {
     pub(crate) asks: Asks,
     /// How far its turn has come, for agents that repeat themselves.
     pub(crate) turn: Turn,
+    /// The tool for which permission may be asked next: what ties it to its end, and its subject.
+    pub(crate) requested: Option<(String, String)>,
     /// It belongs to an agent below the one that the person talks to.
     pub(crate) below: bool,
 }
