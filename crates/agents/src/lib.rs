@@ -11,6 +11,7 @@
 mod command_line;
 pub mod detector;
 mod discover;
+pub mod guess;
 mod manifest;
 mod matching;
 mod reading;

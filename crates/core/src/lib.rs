@@ -44,6 +44,7 @@ pub mod reference;
 pub mod resolve;
 pub mod runtime;
 pub mod signal;
+pub mod silence;
 pub mod state;
 pub mod time;
 pub mod topology;

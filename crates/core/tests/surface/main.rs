@@ -5,4 +5,5 @@ mod bounds;
 mod commands;
 mod reading;
 mod reconciling;
+mod silence;
 mod world;

@@ -17,8 +17,12 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn apply(&mut self, fact: Fact) {
+        self.apply_at(Timestamp((self.seq + 1) as i64 * 1_000), fact);
+    }
+
+    pub(crate) fn apply_at(&mut self, at: Timestamp, fact: Fact) {
         self.seq += 1;
-        self.engine.apply(&Event { v: FORMAT, seq: self.seq, at: Timestamp(self.seq as i64 * 1_000), fact });
+        self.engine.apply(&Event { v: FORMAT, seq: self.seq, at, fact });
     }
 
     pub(crate) fn target(&mut self, name: &str) {
@@ -51,14 +55,20 @@ impl World {
 
     /// An agent in a pane, in the state that a name stands for.
     pub(crate) fn agent(&mut self, pane: &PaneKey, agent: &str, state: &str) -> RuntimeId {
+        let runtime = self.silent_agent(pane, agent);
+        let target = self.engine.state().topology.target_of(pane).cloned().unwrap();
+        let event = signal(target, Some(runtime.clone()), self.seq, from_state_name(state).unwrap());
+        self.apply(Fact::Signal(Box::new(event)));
+        runtime
+    }
+
+    /// An agent in a pane of which nothing has been heard.
+    pub(crate) fn silent_agent(&mut self, pane: &PaneKey, agent: &str) -> RuntimeId {
         let (agent, boot) = (AgentId::new(agent), BootId::new("boot"));
         let process = ProcessKey { pid: 100 + pane.pane.0, start: 1 };
         let runtime = RuntimeId::derive(pane, &boot, process, &agent);
         let why = "test".to_owned();
         self.apply(Fact::RuntimeStarted { runtime: runtime.clone(), pane: pane.clone(), agent, boot, process, why });
-        let target = self.engine.state().topology.target_of(pane).cloned().unwrap();
-        let event = signal(target, Some(runtime.clone()), self.seq, from_state_name(state).unwrap());
-        self.apply(Fact::Signal(Box::new(event)));
         runtime
     }
 }
