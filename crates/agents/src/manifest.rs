@@ -7,6 +7,7 @@ use serde::de::{self, Deserializer};
 use thiserror::Error;
 use toml::Spanned;
 
+use crate::screen::{ComposerRules, DialogRules, ScreenRules};
 use crate::ttl::TtlTable;
 
 /// The manifest format this build understands. It grows when an old reader would misread a new file.
@@ -27,6 +28,15 @@ pub struct Manifest {
     pub recorded: Vec<String>,
     /// How the agent's process is recognised.
     pub process: ProcessRules,
+    /// How its states are read from its screen.
+    #[serde(default)]
+    pub screen: ScreenRules,
+    /// How its composer is found and read. Without it nothing is ever typed into it.
+    #[serde(default)]
+    pub composer: Option<ComposerRules>,
+    /// How its dialogs are found.
+    #[serde(default)]
+    pub dialog: DialogRules,
     #[serde(default)]
     ttl: TtlTable,
 }
@@ -191,7 +201,7 @@ mod tests {
         let cases = [
             (with("program = [\"x\"]"), "line 7 (`program`): unknown field `program`, expected one of"),
             (with("modules = \"x\""), "line 7 (`modules`): invalid type: string \"x\", expected a sequence"),
-            (with("[screen]"), "line 7 (`screen`): unknown field `screen`, expected one of"),
+            (with("[screens]"), "line 7 (`screens`): unknown field `screens`, expected one of"),
             (
                 with("[ttl]\nturn_active.hook = \"15\""),
                 "line 8 (`turn_active.hook`): invalid value: string \"15\", expected a span of time",

@@ -1,0 +1,170 @@
+//! What a rule asks of a row: a text or a pattern, where it stands and how it is painted.
+
+use std::fmt;
+
+use regex::Regex;
+use serde::Deserialize;
+use serde::de::{self, Deserializer};
+
+use super::row::Row;
+use super::style::{Hue, Style};
+
+/// Holds if some row of a region has the pattern, in one of the columns and painted so.
+///
+/// Column and paint are those of the first character of the match, or of the group named `at` where the pattern has
+/// one. They are what tells a program's own words from words that it quotes.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Condition {
+    /// What the row has to contain.
+    regex: Pattern,
+    /// The first and the last column where it may begin.
+    #[serde(default)]
+    columns: Option<(usize, usize)>,
+    #[serde(default)]
+    paint: Paint,
+}
+
+/// How a cell has to be painted. What is not said does not matter.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Paint {
+    /// The families of colours that will do.
+    #[serde(default)]
+    fg: Vec<Hue>,
+    #[serde(default)]
+    bg: Vec<Hue>,
+    #[serde(default)]
+    bold: Option<bool>,
+    #[serde(default)]
+    dim: Option<bool>,
+    #[serde(default)]
+    italic: Option<bool>,
+    #[serde(default)]
+    reverse: Option<bool>,
+}
+
+/// A regular expression of a manifest.
+#[derive(Debug, Clone)]
+pub struct Pattern(Regex);
+
+/// Where a condition held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Hit<'a> {
+    /// The row's place in its region.
+    pub(super) row: usize,
+    /// What the pattern matched.
+    pub(super) text: &'a str,
+    /// The column of the character that was looked at.
+    pub(super) column: usize,
+}
+
+impl Condition {
+    /// The first row that meets the condition.
+    pub(super) fn find<'a>(&self, rows: &[&'a Row]) -> Option<Hit<'a>> {
+        rows.iter().enumerate().find_map(|(place, row)| self.hit(place, row))
+    }
+
+    /// The last row that meets the condition.
+    pub(super) fn find_last<'a>(&self, rows: &[&'a Row]) -> Option<Hit<'a>> {
+        rows.iter().enumerate().rev().find_map(|(place, row)| self.hit(place, row))
+    }
+
+    pub(super) fn holds(&self, row: &Row) -> bool {
+        self.hit(0, row).is_some()
+    }
+
+    fn hit<'a>(&self, place: usize, row: &'a Row) -> Option<Hit<'a>> {
+        self.regex.0.captures_iter(row.text()).find_map(|captures| {
+            let whole = captures.get(0)?;
+            let cell = row.cell_of_byte(captures.name("at").unwrap_or(whole).start())?;
+            let in_place = self.columns.is_none_or(|(first, last)| (first..=last).contains(&cell.column));
+            (in_place && self.paint.suits(cell.style)).then(|| Hit {
+                row: place,
+                text: whole.as_str().trim(),
+                column: cell.column,
+            })
+        })
+    }
+}
+
+impl Paint {
+    pub(super) fn suits(&self, style: Style) -> bool {
+        let one_of =
+            |hues: &[Hue], colour: super::style::Colour| hues.is_empty() || hues.iter().any(|hue| colour.is(*hue));
+        let agrees = |wanted: Option<bool>, is: bool| wanted.is_none_or(|wanted| wanted == is);
+        one_of(&self.fg, style.fg)
+            && one_of(&self.bg, style.bg)
+            && agrees(self.bold, style.bold)
+            && agrees(self.dim, style.dim)
+            && agrees(self.italic, style.italic)
+            && agrees(self.reverse, style.reverse)
+    }
+}
+
+impl Pattern {
+    /// The text of the group named `subject`, or of the whole match, somewhere in a text of several lines.
+    pub(super) fn subject<'a>(&self, text: &'a str) -> Option<&'a str> {
+        let captures = self.0.captures(text)?;
+        captures.name("subject").or_else(|| captures.get(0)).map(|found| found.as_str().trim())
+    }
+
+    pub(super) fn matches(&self, text: &str) -> bool {
+        self.0.is_match(text)
+    }
+}
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.as_str() == other.0.as_str()
+    }
+}
+
+impl Eq for Pattern {}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for Pattern {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        // The last line of the complaint says what is wrong; the lines before it draw the pattern again.
+        let complaint = |error: &regex::Error| error.to_string().lines().last().unwrap_or_default().to_owned();
+        Regex::new(&text).map(Self).map_err(|error| de::Error::custom(complaint(&error)))
+    }
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "/{}/", self.regex)?;
+        if let Some((first, last)) = self.columns {
+            write!(f, " at column {first} to {last}")?;
+        }
+        write!(f, "{}", self.paint)
+    }
+}
+
+impl fmt::Display for Paint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let hues =
+            |hues: &[Hue]| hues.iter().map(|hue| format!("{hue:?}").to_lowercase()).collect::<Vec<_>>().join("|");
+        if !self.fg.is_empty() {
+            write!(f, " fg={}", hues(&self.fg))?;
+        }
+        if !self.bg.is_empty() {
+            write!(f, " bg={}", hues(&self.bg))?;
+        }
+        let flags = [("bold", self.bold), ("dim", self.dim), ("italic", self.italic), ("reverse", self.reverse)];
+        for (name, wanted) in flags {
+            match wanted {
+                Some(true) => write!(f, " {name}")?,
+                Some(false) => write!(f, " not {name}")?,
+                None => {}
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,5 @@
+//! Screens of the real agents: a recording in, what is read from it out.
+
+mod recordings;
+
+mod snapshots;
