@@ -54,3 +54,24 @@ pub async fn not_too_fast(State(api): State<Api>, request: Request, next: Next) 
     )
     .into_response()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn granted(limit: &RateLimit, asked: usize) -> usize {
+        (0..asked).filter(|_| limit.take()).count()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_loop_gone_wild_is_slowed_down_and_nobody_else() {
+        let limit = RateLimit::default();
+        assert_eq!(granted(&limit, 25_000), 20_000, "a burst, and no more");
+        tokio::time::advance(Duration::from_millis(10)).await;
+        assert_eq!(granted(&limit, 1_000), 100, "ten thousand a second from then on");
+        tokio::time::advance(Duration::from_secs(60)).await;
+        assert_eq!(granted(&limit, 25_000), 20_000, "who pauses may burst again");
+    }
+}
