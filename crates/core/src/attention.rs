@@ -132,7 +132,11 @@ fn is_settled(call: &Call, facts: &[Weighed<'_>]) -> bool {
     let guess = call.source.evidence() == Evidence::Guessed;
     let settles = |fact: &Weighed<'_>| match fact.held.value.slot() {
         Slot::TurnActive => true,
-        Slot::Unblocked => matches!(call.kind, CallKind::Approval | CallKind::Input),
+        Slot::Unblocked => {
+            // What was declared is not settled by a tool that returned.
+            let concerns = !call.source.declares() || fact.source == call.source;
+            concerns && matches!(call.kind, CallKind::Approval | CallKind::Input)
+        }
         Slot::TurnEnded | Slot::Idle | Slot::Blocked | Slot::Work | Slot::Background | Slot::Composer => false,
     };
     facts.iter().any(|fact| {

@@ -4,7 +4,8 @@
 //! **Retired.** A turn boundary retires every earlier blocking and work fact, and every earlier turn fact that says the
 //! opposite, of all sources: after "turn ended" nobody's older "turn active" counts, after "turn started" nobody's older
 //! question. Two sources that both say "ended" do not retire each other, so "idle" hides neither `completed` nor `error`
-//! (F9, F10). An "unblocked" retires earlier blocking facts. A model's boundary retires other guesses only. Retirement is
+//! (F9, F10). An "unblocked" retires earlier blocking facts. What an agent declares it needs, in a status file or by
+//! `agtmux signal`, is retired by the next turn or by itself only: it declares that from inside a turn that then ends. A model's boundary retires other guesses only. Retirement is
 //! computed here and never stored, so a fact that arrives late is born retired (F18).
 //!
 //! **Expired.** A fact past its expiry counts for nothing, whichever way it points (F21). It still retires: that a turn
@@ -101,17 +102,20 @@ impl Weighed<'_> {
         self.evidence() == Evidence::Guessed
     }
 
-    /// Whether two facts cannot both be true of the present.
+    /// Whether two facts cannot both be true of the present. What is declared of the task goes with whatever becomes of
+    /// the turn.
     pub(crate) fn contradicts(&self, other: &Self) -> bool {
+        let of_the_turn = |w: &Self| !w.source.declares();
         match (&self.held.value, &other.held.value) {
-            (Value::TurnEnded(a), Value::TurnEnded(b)) => a != b,
+            (Value::TurnEnded(a), Value::TurnEnded(b)) => a != b && of_the_turn(self) == of_the_turn(other),
             (Value::Blocked(a), Value::Blocked(b)) => waiting(a).0 != waiting(b).0,
             (Value::Blocked(_), Value::TurnEnded(Outcome::Failed { .. }))
             | (Value::TurnEnded(Outcome::Failed { .. }), Value::Blocked(_)) => false,
-            (a, b) => {
-                let over = |value: &Value| matches!(value.slot(), Slot::TurnEnded | Slot::Idle);
-                let under_way = |value: &Value| value.is_activity() || value.slot() == Slot::Blocked;
-                over(a) && under_way(b) || under_way(a) && over(b)
+            _ => {
+                let over = |w: &Self| matches!(w.slot(), Slot::TurnEnded | Slot::Idle);
+                let blocked = |w: &Self| w.slot() == Slot::Blocked && of_the_turn(w);
+                let under_way = |w: &Self| w.held.value.is_activity() || blocked(w);
+                over(self) && under_way(other) || under_way(self) && over(other)
             }
         }
     }
@@ -157,10 +161,18 @@ fn weigh(runtime: &Runtime, now: Timestamp) -> Vec<Weighed<'_>> {
     let known = facts().filter(|(source, _)| source.evidence() > Evidence::Guessed).map(|(_, held)| held);
     let known = Latest::among(known);
     let guessed = Latest::among(facts().map(|(_, held)| held));
+    let floor = |source: Source, held: &Held| {
+        let slot = held.value.slot();
+        let latest = if source.evidence() == Evidence::Guessed { guessed } else { known };
+        if slot == Slot::Blocked && source.declares() {
+            let own = runtime.sources.get(&source).map(|record| Latest::among(record.facts().iter()));
+            return latest.active.max(own.and_then(|own| own.floor(slot)));
+        }
+        latest.floor(slot)
+    };
     facts()
         .map(|(source, held)| {
-            let latest = if source.evidence() == Evidence::Guessed { guessed } else { known };
-            let floor = latest.floor(held.value.slot());
+            let floor = floor(source, held);
             let standing = match floor {
                 Some(by) if by > held.last.mark => Standing::Retired(by),
                 _ if now >= held.expires_at => Standing::Expired,
@@ -219,6 +231,9 @@ fn speaks(fact: &Weighed<'_>, doubt: Option<Mark>) -> bool {
 
 /// Of facts that compete for one thing, the greatest weight wins.
 fn weight(fact: &Weighed<'_>) -> (Evidence, u8, Mark) {
+    // How its task ended is the agent's to say, however it says it.
+    let declared = fact.slot() == Slot::TurnEnded && fact.source.declares();
+    let evidence = if declared { Evidence::Reported } else { fact.evidence() };
     let urgency = match &fact.held.value {
         Value::TurnEnded(Outcome::Failed { .. }) => 6,
         Value::Blocked(on) if waiting(on).0 == State::WaitingApproval => 5,
@@ -231,7 +246,7 @@ fn weight(fact: &Weighed<'_>) -> (Evidence, u8, Mark) {
         | Value::Background(_)
         | Value::Composer(_) => 0,
     };
-    (fact.evidence(), urgency, fact.held.last.mark)
+    (evidence, urgency, fact.held.last.mark)
 }
 
 fn failed(fact: &Weighed<'_>) -> bool {

@@ -124,6 +124,22 @@ impl Source {
         }
     }
 
+    /// Whether the agent, or a person for it, says in so many words how it stands with its task. The other sources tell of
+    /// turns and dialogs, which begin and end without regard to the task.
+    pub const fn declares(self) -> bool {
+        match self {
+            Self::Signal | Self::Api | Self::StatusFile | Self::EventsFile | Self::Marker => true,
+            Self::Hook
+            | Self::Notify
+            | Self::Wrapper
+            | Self::AppServer
+            | Self::VendorFile
+            | Self::Osc
+            | Self::Screen
+            | Self::Llm => false,
+        }
+    }
+
     /// The name used in the log, the API and configuration.
     pub const fn name(self) -> &'static str {
         match self {

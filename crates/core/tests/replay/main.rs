@@ -31,6 +31,7 @@ replays! {
     checkpoint,
     completed_ages,
     contradiction,
+    declared_need,
     dialog_without_turn,
     duplicate,
     error_outlives_idle,
