@@ -8,6 +8,7 @@ use thiserror::Error;
 use toml::Spanned;
 
 use crate::screen::{ComposerRules, DialogRules, ScreenRules};
+use crate::translate::SignRule;
 use crate::ttl::TtlTable;
 
 /// The manifest format this build understands. It grows when an old reader would misread a new file.
@@ -37,6 +38,12 @@ pub struct Manifest {
     /// How its dialogs are found.
     #[serde(default)]
     pub dialog: DialogRules,
+    /// What its titles say, in order; the first rule that fits decides.
+    #[serde(default)]
+    pub titles: Vec<SignRule>,
+    /// What its notices for the desktop say, in order.
+    #[serde(default)]
+    pub notices: Vec<SignRule>,
     #[serde(default)]
     ttl: TtlTable,
 }

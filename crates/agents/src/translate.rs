@@ -1,4 +1,5 @@
-//! What the structured traces of each agent mean: hook payloads, and the records that vendors write.
+//! What the structured traces of each agent mean: hook payloads, the records that vendors write, and the signs in a
+//! pane's stream.
 //!
 //! Names of events are those that the real programs were seen to use. A name that is not known is one
 //! [`Signal::Unsupported`] reading: logged, and no state moves. The same goes for a payload that lacks what its event
@@ -17,6 +18,7 @@ mod cursor;
 mod gemini;
 mod opencode;
 mod payload;
+mod signs;
 
 use std::collections::BTreeMap;
 
@@ -31,6 +33,7 @@ pub use codex::rollout::codex_rollout_line;
 use conversation::Conversation;
 pub use copilot::events::CopilotEvents;
 pub use gemini::transcript::gemini_transcript_line;
+pub use signs::{Sign, SignRule, Signs};
 
 /// What a hook, notify or plugin payload says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
