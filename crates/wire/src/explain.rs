@@ -58,4 +58,6 @@ pub struct ExplainSource {
     pub last_heard: Option<String>,
     /// Things it said that nobody understands.
     pub near_misses: u64,
+    /// The last of them.
+    pub last_near_miss: Option<String>,
 }

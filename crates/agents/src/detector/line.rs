@@ -17,7 +17,7 @@ pub(super) struct Line {
     at: Option<(u16, u16)>,
     /// Whether nothing but two dashes stood before the opening.
     alone: bool,
-    /// False while it is not known what stands before: see [`Self::midway`].
+    /// False while it is not known what stands before: see [`Self::joined_midway`].
     settled: bool,
     /// What follows the opening.
     body: Vec<u8>,
@@ -50,7 +50,7 @@ impl Default for Line {
 
 impl Line {
     /// A line of which an unknown part was missed. Once it ended, the next one is known.
-    pub(super) fn midway() -> Self {
+    pub(super) fn joined_midway() -> Self {
         Self { settled: false, ..Self::default() }
     }
 
@@ -73,11 +73,6 @@ impl Line {
             *column = column.saturating_add(1);
         }
         if !self.settled {
-            // Wherever the line began, it holds text now; and where it is on the screen is known too.
-            if self.at.is_some() && !matches!(byte, b' ' | b'-' | b'<' | 0x80..) {
-                self.settled = true;
-                self.part = Part::Text;
-            }
             return;
         }
         self.part = match (self.part, byte) {
@@ -162,19 +157,8 @@ impl Line {
         *self = Self::default();
     }
 
-    /// The marker on the line, if it reads as one already.
-    pub(super) fn unended_marker(&self) -> Option<Statement> {
-        if self.part == Part::Body { self.marker().ok() } else { None }
-    }
-
-    /// The marker was taken note of. What still comes on the line is text.
-    pub(super) fn pass_marker(&mut self) {
-        self.part = Part::Text;
-        self.body = Vec::new();
-    }
-
-    /// What the opened line reads as.
-    fn marker(&self) -> Result<Statement, Miss> {
+    /// The marker, if the line reads as one already.
+    pub(super) fn marker(&self) -> Result<Statement, Miss> {
         let body = text::clean(&self.body);
         let Some(body) = body.trim_end_matches(text::is_gutter).strip_suffix(CLOSING) else {
             return Err(if body.contains(CLOSING) { Miss::NotAlone } else { Miss::NotClosed });
@@ -183,6 +167,19 @@ impl Line {
             return Err(Miss::NotAlone);
         }
         body.split_once(':').and_then(|(state, message)| Statement::new(state, message)).ok_or(Miss::UnknownState)
+    }
+
+    /// Whether the line ends with what closes a marker, which a look at the last bytes can tell.
+    pub(super) fn is_closed(&self) -> bool {
+        self.part == Part::Body && self.marker().is_ok()
+    }
+
+    /// Takes the marker off the line. What still comes on it is text.
+    pub(super) fn take_marker(&mut self) -> Option<Statement> {
+        let marker = (self.part == Part::Body).then(|| self.marker().ok()).flatten()?;
+        self.part = Part::Text;
+        self.body = Vec::new();
+        Some(marker)
     }
 }
 

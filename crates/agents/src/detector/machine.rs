@@ -3,13 +3,13 @@
 use memchr::{memchr, memchr3};
 
 use super::line::Line;
-use super::sighting::{Sighting, Statement};
-use super::{BOUND, osc};
+use super::sighting::Sighting;
+use super::{BOUND, osc, skip};
 
-pub(super) const BEL: u8 = 0x07;
+const BEL: u8 = 0x07;
 const CAN: u8 = 0x18;
 const SUB: u8 = 0x1a;
-pub(super) const ESC: u8 = 0x1b;
+const ESC: u8 = 0x1b;
 const DEL: u8 = 0x7f;
 
 /// The state machine of a terminal, without the terminal.
@@ -44,58 +44,73 @@ struct Csi {
 }
 
 impl Machine {
-    /// A machine that comes to a stream of which it knows nothing, before an ESC or outside of any sequence.
-    pub(super) fn midway() -> Self {
-        Self { line: Line::midway(), ..Self::default() }
-    }
-
-    /// Whether it knows what stands on the line.
-    pub(super) fn is_settled(&self) -> bool {
-        self.line.is_settled()
-    }
-
-    /// Whether it is outside of sequences and no marker has been opened: then most bytes mean nothing to it.
-    pub(super) fn is_idle(&self) -> bool {
-        matches!(self.state, State::Ground) && !self.line.is_opened()
-    }
-
-    /// Takes bytes, one by one except in strings, until it is idle. Returns how many.
-    pub(super) fn crawl_until_idle(&mut self, bytes: &[u8], out: &mut Vec<Sighting>) -> usize {
-        let mut at = 0;
-        while at < bytes.len() && !self.is_idle() {
-            at += self.crawl_on(&bytes[at..], out);
-        }
-        at
-    }
-
-    /// Takes all of the bytes, one by one except in strings.
-    pub(super) fn crawl(&mut self, bytes: &[u8], out: &mut Vec<Sighting>) {
-        let mut at = 0;
-        while at < bytes.len() {
-            at += self.crawl_on(&bytes[at..], out);
+    pub(super) fn feed(&mut self, bytes: &[u8], out: &mut Vec<Sighting>) {
+        let mut rest = bytes;
+        while let Some((&byte, after)) = rest.split_first() {
+            rest = match self.state {
+                State::Osc => self.osc(rest, out),
+                State::OtherString => self.other_string(rest),
+                State::Ground if !self.line.is_opened() => {
+                    let (nothing, rest) = rest.split_at(skip::uninteresting(rest));
+                    self.pass_over(nothing);
+                    match rest.split_first() {
+                        Some((&byte, rest)) => {
+                            self.step(byte, out);
+                            rest
+                        }
+                        None => rest,
+                    }
+                }
+                _ => {
+                    self.step(byte, out);
+                    after
+                }
+            };
         }
     }
 
-    /// The marker on a line that has not ended, if there is one.
-    pub(super) fn unended_marker(&self) -> Option<Statement> {
-        self.line.unended_marker()
+    /// Whether there is a marker on a line that has not ended.
+    pub(super) fn has_unended_marker(&self) -> bool {
+        self.line.is_closed()
     }
 
-    /// The rest of the line is no part of a marker.
-    pub(super) fn pass_marker(&mut self) {
-        self.line.pass_marker();
+    /// Reports the marker on a line that has not ended.
+    pub(super) fn flush(&mut self, out: &mut Vec<Sighting>) {
+        out.extend(self.line.take_marker().map(Sighting::Marker));
     }
 
-    /// Takes a byte, or the rest of a string. Returns how many bytes that were.
-    fn crawl_on(&mut self, bytes: &[u8], out: &mut Vec<Sighting>) -> usize {
-        match (self.state, bytes) {
-            (State::Osc, _) => self.osc(bytes, out),
-            (State::OtherString, _) => self.other_string(bytes),
-            (_, [byte, ..]) => {
-                self.step(*byte, out);
-                1
+    /// Brings the machine behind bytes that [`skip`] found nothing in.
+    ///
+    /// Most of them need not be looked at: a short stretch before the end tells in which state the machine is there,
+    /// provided that a line begins in it. If none does, a longer stretch is tried.
+    fn pass_over(&mut self, bytes: &[u8]) {
+        let mut stretch = 64;
+        while stretch < bytes.len() {
+            if let Some(there) = Self::joined_midway(&bytes[bytes.len() - stretch..]) {
+                self.state = there.state;
+                self.line = there.line;
+                return;
             }
-            (_, []) => 0,
+            stretch *= 8;
+        }
+        self.step_all(bytes);
+    }
+
+    /// The machine after bytes from the midst of a stream, outside of strings, if they tell enough.
+    fn joined_midway(bytes: &[u8]) -> Option<Self> {
+        let mut machine = Self { line: Line::joined_midway(), ..Self::default() };
+        // Whatever the machine was in: an ESC begins a sequence, and one of these ends what is not a string.
+        let sure = bytes.iter().position(|byte| matches!(byte, &ESC | 0x60..=0x7e))?;
+        let known = if bytes[sure] == ESC { sure } else { sure + 1 };
+        machine.step_all(&bytes[known..]);
+        machine.line.is_settled().then_some(machine)
+    }
+
+    /// Steps over bytes in which there is nothing to report.
+    fn step_all(&mut self, bytes: &[u8]) {
+        let mut nothing = Vec::new();
+        for &byte in bytes {
+            self.step(byte, &mut nothing);
         }
     }
 
@@ -174,44 +189,38 @@ impl Machine {
         }
     }
 
-    /// Takes the rest of an OSC string, or as much of it as there is.
-    fn osc(&mut self, bytes: &[u8], out: &mut Vec<Sighting>) -> usize {
-        let end = osc_end(bytes);
-        let payload = &bytes[..end.unwrap_or(bytes.len())];
+    /// Takes the rest of an OSC string, or as much of it as there is. Returns what follows.
+    fn osc<'a>(&mut self, bytes: &'a [u8], out: &mut Vec<Sighting>) -> &'a [u8] {
+        let end = memchr3(BEL, ESC, CAN, bytes).unwrap_or(bytes.len());
+        let end = memchr(SUB, &bytes[..end]).unwrap_or(end);
+        let (payload, rest) = bytes.split_at(end);
         let room = BOUND.saturating_sub(self.osc.len());
-        self.osc.extend_from_slice(&payload[..payload.len().min(room)]);
-        let Some(end) = end else {
-            return bytes.len();
+        let payload = &payload[..payload.len().min(room)];
+        let Some(terminator) = rest.first() else {
+            self.osc.extend_from_slice(payload);
+            return rest;
         };
-        out.extend(osc::sighting(&std::mem::take(&mut self.osc)));
-        self.state = State::Ground;
-        after(bytes, end)
-    }
-
-    /// Passes over the rest of another string, or as much of it as there is.
-    fn other_string(&mut self, bytes: &[u8]) -> usize {
-        let end = other_string_end(bytes);
-        if end.is_some() {
-            self.state = State::Ground;
+        if self.osc.is_empty() {
+            out.extend(osc::sighting(payload));
+        } else {
+            self.osc.extend_from_slice(payload);
+            out.extend(osc::sighting(&std::mem::take(&mut self.osc)));
         }
-        end.unwrap_or(bytes.len())
+        self.state = State::Ground;
+        // A BEL ends the string and is no bell. The others are more than an end.
+        if *terminator == BEL { &rest[1..] } else { rest }
     }
-}
 
-/// Where an OSC string ends.
-pub(super) fn osc_end(bytes: &[u8]) -> Option<usize> {
-    let end = memchr3(BEL, ESC, CAN, bytes);
-    memchr(SUB, &bytes[..end.unwrap_or(bytes.len())]).or(end)
-}
-
-/// Where a DCS, APC, PM or SOS string ends.
-pub(super) fn other_string_end(bytes: &[u8]) -> Option<usize> {
-    memchr3(ESC, CAN, SUB, bytes)
-}
-
-/// Where to go on after a string. A BEL only ends it, and is no bell; the others mean something themselves.
-pub(super) fn after(bytes: &[u8], end: usize) -> usize {
-    end + usize::from(bytes[end] == BEL)
+    /// Passes over the rest of another string, or as much of it as there is. Returns what follows.
+    fn other_string<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
+        match memchr3(ESC, CAN, SUB, bytes) {
+            Some(end) => {
+                self.state = State::Ground;
+                &bytes[end..]
+            }
+            None => &[],
+        }
+    }
 }
 
 impl Csi {

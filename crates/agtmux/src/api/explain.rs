@@ -63,5 +63,6 @@ fn source(source: &SourceHealth) -> ExplainSource {
         last_source_seq: source.source_seq,
         last_heard: source.heard_at.map(convert::time),
         near_misses: source.near_misses,
+        last_near_miss: source.last_near_miss.clone(),
     }
 }

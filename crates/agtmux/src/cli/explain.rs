@@ -97,7 +97,10 @@ fn render(explanation: &Explanation) -> String {
         for source in &explanation.sources {
             let misses = match source.near_misses {
                 0 => String::new(),
-                misses => format!(", {misses} not understood"),
+                misses => {
+                    let last = source.last_near_miss.as_deref().unwrap_or_default();
+                    format!(", {misses} not understood, the last: {last:?}")
+                }
             };
             let _ =
                 writeln!(text, "  {:<12} heard {} ago{misses}", source.source, age(source.last_heard.as_deref(), now));

@@ -230,6 +230,8 @@ impl MainLoop {
                     watch.synced |= connected;
                 }
             }
+            // These come as what was said.
+            Observation::Heard(_) => {}
             Observation::Surface { pane, surface } => self.show_surfaces(vec![(pane, surface)]),
             Observation::Streams { server, figures } => {
                 for watch in self.world.servers.values_mut() {

@@ -12,6 +12,7 @@ pub mod observers;
 pub mod projection;
 pub mod publish;
 mod refusal;
+mod reload;
 pub mod roster;
 pub mod said;
 pub mod startup;

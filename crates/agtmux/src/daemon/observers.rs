@@ -2,17 +2,17 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use agtmux_agents::Registry;
 use agtmux_core::id::{BootId, TargetName};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
 use super::handle::Input;
+use super::said::Said;
 use super::world::LOCAL;
 use crate::target::helper;
 use crate::target::link::LinkKind;
+use crate::target::manifests::Manifests;
 use crate::target::observation::Observation;
 use crate::target::observer::Observer;
 
@@ -25,7 +25,7 @@ pub struct Observers {
     pipe_socket: PathBuf,
     helper: PathBuf,
     link: LinkKind,
-    registry: Arc<Registry>,
+    manifests: Manifests,
     boot: BootId,
     reports: mpsc::Sender<Observation>,
     stop: watch::Sender<bool>,
@@ -39,7 +39,7 @@ impl Observers {
         tmux: PathBuf,
         link: LinkKind,
         pipe_socket: PathBuf,
-        registry: Arc<Registry>,
+        manifests: Manifests,
         boot: BootId,
         inputs: mpsc::Sender<Input>,
     ) -> Self {
@@ -47,7 +47,13 @@ impl Observers {
         let mut tasks = JoinSet::new();
         tasks.spawn(async move {
             while let Some(observation) = received.recv().await {
-                if inputs.send(Input::Observed(observation)).await.is_err() {
+                let input = match observation {
+                    Observation::Heard(heard) => {
+                        Input::Said(Box::new(Said::now(heard.source, heard.claim, heard.readings)))
+                    }
+                    other => Input::Observed(other),
+                };
+                if inputs.send(input).await.is_err() {
                     break;
                 }
             }
@@ -60,7 +66,7 @@ impl Observers {
             pipe_socket,
             helper,
             link,
-            registry,
+            manifests,
             boot,
             reports,
             stop: watch::channel(false).0,
@@ -82,7 +88,7 @@ impl Observers {
             pipe_helper: helper::command_line(&self.helper, helper::PIPE),
             link: self.link,
             janitor: helper::command_line(&self.helper, helper::JANITOR),
-            registry: self.registry.clone(),
+            manifests: self.manifests.clone(),
             boot: self.boot.clone(),
             reports: self.reports.clone(),
         };

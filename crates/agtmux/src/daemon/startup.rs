@@ -23,6 +23,7 @@ use super::mainloop::MainLoop;
 use super::observers::Observers;
 use super::projection::Projection;
 use super::publish::Publisher;
+use super::reload;
 use super::world::{About, World};
 use crate::config::{self, Config};
 use crate::error::CommandError;
@@ -30,6 +31,7 @@ use crate::paths::private_dir;
 use crate::platform;
 use crate::store::{self, Batch};
 use crate::target::link::LinkKind;
+use crate::target::manifests::Manifests;
 use crate::target::socket;
 
 /// How many inputs may wait for the main loop.
@@ -76,6 +78,7 @@ pub async fn start(options: &Options) -> Result<Started, CommandError> {
         engine.apply(&event);
     }
 
+    let (replace_manifests, manifests) = Manifests::new(registry);
     let sockets = sockets(options, &loaded.config, &engine);
     let (inputs, received) = mpsc::channel(INPUTS);
     let (synced, is_synced) = watch::channel(false);
@@ -84,7 +87,7 @@ pub async fn start(options: &Options) -> Result<Started, CommandError> {
     if let Some(dir) = pipe_socket.parent() {
         private_dir(dir)?;
     }
-    let observers = Observers::new(tmux, link, pipe_socket, Arc::new(registry), BootId::new(boot), inputs.clone());
+    let observers = Observers::new(tmux, link, pipe_socket, manifests, BootId::new(boot), inputs.clone());
     let projection = Projection::of_targets(&engine);
     let mut mainloop = MainLoop {
         world: World {
@@ -116,6 +119,7 @@ pub async fn start(options: &Options) -> Result<Started, CommandError> {
         mainloop.watch(&socket);
     }
     let handle = Handle { inputs, synced: is_synced, roster: members, reader: opened.reader };
+    tokio::spawn(reload::follow(options.paths.config_dir.clone(), loaded.config, replace_manifests, handle.clone()));
     Ok(Started { handle, mainloop })
 }
 
@@ -159,7 +163,7 @@ fn store_options(config: &Config) -> store::Options {
     options
 }
 
-fn policy(config: &Config, registry: &Registry) -> Policy {
+pub(super) fn policy(config: &Config, registry: &Registry) -> Policy {
     let lifetimes = registry.list().map(|entry| {
         let manifest = &entry.manifest;
         (AgentId::new(manifest.id.clone()), manifest.lifetimes())

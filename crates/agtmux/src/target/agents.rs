@@ -5,16 +5,17 @@
 //! whenever a program is started, ends, is suspended or becomes another. Exits are told by the kernel at once.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use std::time::Duration;
 
-use agtmux_agents::{Look, Registry};
+use agtmux_agents::Look;
 use agtmux_core::event::ProcessState;
 use agtmux_core::id::{AgentId, BootId, PaneId, PaneKey, ProcessKey, ServerId};
 use agtmux_core::reconcile::{AgentSight, FoundAgent};
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
+use super::ear::Speaker;
+use super::manifests::Manifests;
 use crate::platform::{self, Stat};
 
 /// How often panes are swept. With the time a look takes this keeps a suspended or started agent from going unseen
@@ -29,7 +30,7 @@ const LAUNCH_LOOKS: u32 = 10;
 
 /// The agents of one server.
 pub struct AgentWatch {
-    registry: Arc<Registry>,
+    manifests: Manifests,
     boot: BootId,
     server: ServerId,
     panes: BTreeMap<PaneId, Pane>,
@@ -44,6 +45,12 @@ struct Pane {
     launching: u32,
 }
 
+impl Pane {
+    fn speaker(&self) -> Option<Speaker> {
+        self.agent.as_ref().map(|agent| Speaker { agent: agent.agent.clone(), process: agent.process })
+    }
+}
+
 /// What of a process betrays that something else runs in its pane.
 #[derive(PartialEq, Eq)]
 struct Trace {
@@ -54,6 +61,7 @@ struct Trace {
 }
 
 struct Agent {
+    agent: AgentId,
     process: ProcessKey,
     exit: AbortHandle,
 }
@@ -65,9 +73,9 @@ impl Drop for Agent {
 }
 
 impl AgentWatch {
-    /// Watches the panes of a server for the agents of a registry.
-    pub fn new(registry: Arc<Registry>, boot: BootId, server: ServerId) -> Self {
-        Self { registry, boot, server, panes: BTreeMap::new(), exits: mpsc::unbounded_channel() }
+    /// Watches the panes of a server for the agents that manifests describe.
+    pub fn new(manifests: Manifests, boot: BootId, server: ServerId) -> Self {
+        Self { manifests, boot, server, panes: BTreeMap::new(), exits: mpsc::unbounded_channel() }
     }
 
     /// Takes over which panes there are, with their first processes. Gives those that are new or changed hands.
@@ -112,6 +120,7 @@ impl AgentWatch {
         if panes.is_empty() {
             return Vec::new();
         }
+        let registry = self.manifests.now();
         let table = (panes.len() > FEW).then(platform::process_tree_snapshot);
         let mut sights = Vec::with_capacity(panes.len());
         for id in &BTreeSet::from_iter(panes) {
@@ -122,12 +131,15 @@ impl AgentWatch {
                 Some(table) => table.under(pane.pid),
                 None => platform::processes_under(pane.pid),
             };
-            let look = agtmux_agents::identify(&self.registry, &processes, pane.pid);
+            let look = agtmux_agents::identify(&registry, &processes, pane.pid);
             pane.launching = if look == Look::Launching { pane.launching + 1 } else { 0 };
             let found = look.agent();
-            let process = found.as_ref().map(|found| ProcessKey { pid: found.pid, start: found.start });
-            if pane.agent.as_ref().map(|agent| agent.process) != process {
-                pane.agent = process.map(|process| watch_exit(**id, process, self.exits.0.clone()));
+            let speaker = found.as_ref().map(|found| Speaker {
+                agent: AgentId::new(found.agent.clone()),
+                process: ProcessKey { pid: found.pid, start: found.start },
+            });
+            if pane.speaker() != speaker {
+                pane.agent = speaker.map(|speaker| watch_exit(**id, speaker, self.exits.0.clone()));
             }
             pane.trace = trace(pane);
             sights.push(AgentSight {
@@ -158,6 +170,11 @@ impl AgentWatch {
         }
     }
 
+    /// The agents and their panes.
+    pub fn speakers(&self) -> BTreeMap<PaneId, Speaker> {
+        self.panes.iter().filter_map(|(id, pane)| Some((*id, pane.speaker()?))).collect()
+    }
+
     /// How many panes hold an agent.
     pub fn count(&self) -> usize {
         self.panes.values().filter(|pane| pane.agent.is_some()).count()
@@ -169,12 +186,12 @@ impl AgentWatch {
     }
 }
 
-fn watch_exit(pane: PaneId, process: ProcessKey, exits: mpsc::UnboundedSender<PaneId>) -> Agent {
+fn watch_exit(pane: PaneId, Speaker { agent, process }: Speaker, exits: mpsc::UnboundedSender<PaneId>) -> Agent {
     let task = tokio::spawn(async move {
         platform::wait_exit(process.pid, process.start).await;
         exits.send(pane).ok();
     });
-    Agent { process, exit: task.abort_handle() }
+    Agent { agent, process, exit: task.abort_handle() }
 }
 
 /// The agent's process betrays suspension and replacement, the pane's first process the start of an agent.

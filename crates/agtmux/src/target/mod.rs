@@ -4,8 +4,10 @@
 //! words, never the store or the API.
 
 pub mod agents;
+pub mod ear;
 pub mod helper;
 pub mod link;
+pub mod manifests;
 pub mod observation;
 pub mod observer;
 pub mod socket;

@@ -3,8 +3,10 @@
 
 use std::path::PathBuf;
 
+use agtmux_agents::Reading;
 use agtmux_core::id::{PaneKey, ServerId};
 use agtmux_core::reconcile::{AgentSight, ServerSight};
+use agtmux_core::signal::{Claim, Source};
 
 /// A report to the daemon's main loop.
 #[derive(Clone, Debug)]
@@ -35,6 +37,8 @@ pub enum Observation {
         /// What there is to show of it.
         surface: Surface,
     },
+    /// Something was said in a pane's stream or is on its screen.
+    Heard(Box<Heard>),
     /// How many pane streams are read.
     Streams {
         /// Whose.
@@ -42,6 +46,17 @@ pub enum Observation {
         /// The figures.
         figures: StreamFigures,
     },
+}
+
+/// What an observer read itself, just now.
+#[derive(Clone, Debug)]
+pub struct Heard {
+    /// Where.
+    pub source: Source,
+    /// Whom it is about.
+    pub claim: Claim,
+    /// What it says, in order.
+    pub readings: Vec<Reading>,
 }
 
 /// How the connection to a tmux server stands.

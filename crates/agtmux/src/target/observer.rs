@@ -5,10 +5,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::Arc;
 use std::time::Duration;
 
-use agtmux_agents::Registry;
 use agtmux_core::id::{BootId, TargetName};
 use agtmux_tmux::server;
 use tokio::process::Command;
@@ -16,6 +14,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::sleep;
 
 use super::link::{Link, LinkError, LinkKind};
+use super::manifests::Manifests;
 use super::observation::{Connection, Observation};
 use super::watcher::{self, End};
 
@@ -47,7 +46,7 @@ pub struct Observer {
     /// The command line of a janitor.
     pub janitor: Vec<OsString>,
     /// What agents look like.
-    pub registry: Arc<Registry>,
+    pub manifests: Manifests,
     /// The boot that processes belong to.
     pub boot: BootId,
     /// Where reports go.

@@ -1,4 +1,4 @@
-//! The raw output of agent panes, by passed file descriptors. Read without pause and, so far, only counted.
+//! The raw output of agent panes, by passed file descriptors. Read without pause, counted, and listened to.
 //!
 //! A pane has one pipe. It is taken only when it is free, and given up without a fight when somebody else takes it.
 
@@ -18,9 +18,11 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::agents::AgentWatch;
+use super::ear::{Ear, Listener};
 use super::link::Commands;
 use super::observation::StreamFigures;
 use super::observer::CALL_DEADLINE;
+use super::watcher::at;
 
 /// A helper that has not handed a stream over by then never will.
 const GIVE_UP_AFTER: Duration = Duration::from_secs(15);
@@ -83,14 +85,14 @@ impl Shared {
 impl Streams {
     /// Streams that are handed over at this socket by this command line. A socket that cannot be had costs the
     /// streams, not the watch.
-    pub fn new(socket: &Path, helper: Vec<OsString>) -> Self {
+    pub fn new(socket: &Path, helper: Vec<OsString>, ear: &Arc<Ear>) -> Self {
         let shared = Arc::new(Shared::default());
         let (wanted, requests) = mpsc::unbounded_channel();
         let mut tasks = JoinSet::new();
         match PipeReceiver::bind(socket) {
             Ok(receiver) => {
                 let receiver = Arc::new(receiver);
-                tasks.spawn(receive(receiver.clone(), shared.clone()));
+                tasks.spawn(receive(receiver.clone(), shared.clone(), ear.clone()));
                 tasks.spawn(arm(receiver, shared.clone(), helper, requests));
             }
             Err(error) => tracing::warn!(socket = %socket.display(), %error, "pane streams cannot be received"),
@@ -123,6 +125,11 @@ impl Streams {
             Stage::Asked { .. } | Stage::Taken => false,
         };
         self.shared.stages().iter().filter(|(_, stage)| is_silent(stage)).map(|(pane, _)| *pane).collect()
+    }
+
+    /// Whether a pane is listened to.
+    pub fn is_open(&self, pane: PaneId) -> bool {
+        matches!(self.shared.stages().get(&pane), Some(Stage::Open { .. }))
     }
 
     /// How many streams are open and how much they brought.
@@ -159,14 +166,14 @@ async fn arm(
     }
 }
 
-async fn receive(receiver: Arc<PipeReceiver>, shared: Arc<Shared>) {
+async fn receive(receiver: Arc<PipeReceiver>, shared: Arc<Shared>, ear: Arc<Ear>) {
     let mut drains = JoinSet::new();
     loop {
         tokio::select! {
             piped = receiver.receive() => match piped {
                 Ok(piped) => {
                     let pane = PaneId(piped.pane.0);
-                    drains.spawn(drain(piped.stream, pane, shared.clone()));
+                    drains.spawn(drain(piped.stream, ear.listen(pane), pane, shared.clone()));
                 }
                 Err(error) => {
                     tracing::warn!(%error, "pane streams can no longer be received");
@@ -180,11 +187,18 @@ async fn receive(receiver: Arc<PipeReceiver>, shared: Arc<Shared>) {
 
 /// Reads a stream to its end. The buffer lives on the stack of each read, so that five hundred quiet panes cost no
 /// memory; tmux keeps what is not read, so nothing here may wait for anything else.
-async fn drain(stream: PipeStream, pane: PaneId, shared: Arc<Shared>) {
+async fn drain(stream: PipeStream, mut listener: Listener, pane: PaneId, shared: Arc<Shared>) {
     let heard = Arc::new(AtomicBool::new(true));
     shared.stages().insert(pane, Stage::Open { heard: heard.clone() });
-    while stream.readable().await.is_ok() {
-        match read(&stream) {
+    loop {
+        let readable = tokio::select! {
+            readable = stream.readable() => readable,
+            () = at(listener.due()) => {
+                listener.pass_time();
+                continue;
+            }
+        };
+        match readable.and_then(|()| read(&stream, &mut listener)) {
             Ok(0) => break,
             Ok(count) => {
                 shared.bytes.fetch_add(count as u64, Ordering::Relaxed);
@@ -197,7 +211,9 @@ async fn drain(stream: PipeStream, pane: PaneId, shared: Arc<Shared>) {
     shared.stages().remove(&pane);
 }
 
-fn read(stream: &PipeStream) -> io::Result<usize> {
+fn read(stream: &PipeStream, listener: &mut Listener) -> io::Result<usize> {
     let mut buffer = [0; 16 * 1024];
-    stream.try_read(&mut buffer)
+    let count = stream.try_read(&mut buffer)?;
+    listener.hear(&buffer[..count]);
+    Ok(count)
 }

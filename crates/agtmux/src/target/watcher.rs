@@ -2,6 +2,7 @@
 //! tmux for the whole truth every ten seconds and on any doubt.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use agtmux_core::event::Place;
@@ -12,10 +13,12 @@ use agtmux_tmux::hook_queue::{HookKind, Verified};
 use agtmux_tmux::list::{self, Detail, PaneRow};
 use agtmux_tmux::server::{ServerIdentity, Version};
 use agtmux_tmux::session;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
 use super::agents::{AgentWatch, SWEEP_EVERY};
+use super::ear::Ear;
 use super::link::{Link, LinkEvent, is_structural};
 use super::observation::{Connection, Observation, StreamFigures, Surface};
 use super::observer::{CALL_DEADLINE, Observer};
@@ -32,6 +35,9 @@ const SETTLE: Duration = Duration::from_millis(10);
 
 /// A title that changes all the time, as a spinner does, is read no more often than this.
 const TITLE_PAUSE: Duration = Duration::from_millis(250);
+
+/// A title of a pane that is listened to was most likely heard already.
+const HEARD_PAUSE: Duration = Duration::from_secs(2);
 
 /// A shell takes a few milliseconds from being told to start an agent to having started it.
 const RELOOK_PAUSE: Duration = Duration::from_millis(50);
@@ -133,6 +139,8 @@ struct Life<'a> {
     identity: ServerIdentity,
     agents: AgentWatch,
     streams: Streams,
+    ear: Arc<Ear>,
+    _reports: JoinSet<()>,
     figures: StreamFigures,
     titles: Titles,
     /// Whether an agent was found that was not there before.
@@ -158,10 +166,13 @@ impl<'a> Life<'a> {
                 },
             })
             .await;
+        let (ear, reports) = listen(observer, &server);
         Self {
             observer,
-            agents: AgentWatch::new(observer.registry.clone(), observer.boot.clone(), server.clone()),
-            streams: Streams::new(&observer.pipe_socket, observer.pipe_helper.clone()),
+            agents: AgentWatch::new(observer.manifests.clone(), observer.boot.clone(), server.clone()),
+            streams: Streams::new(&observer.pipe_socket, observer.pipe_helper.clone(), &ear),
+            ear,
+            _reports: reports,
             figures: StreamFigures::default(),
             titles: Titles::default(),
             found_new: false,
@@ -178,8 +189,10 @@ impl<'a> Life<'a> {
             LinkEvent::Structure => true,
             LinkEvent::Hooks(batch) => {
                 let titles = batch.events.iter().filter(|event| event.kind == HookKind::TitleChanged);
-                for pane in titles.filter_map(|event| event.pane) {
-                    self.titles.changed(PaneId(pane.0));
+                for pane in titles.filter_map(|event| event.pane).map(|pane| PaneId(pane.0)) {
+                    // What an agent writes is heard in its stream; this may be somebody's `select-pane -T`.
+                    let pause = if self.streams.is_open(pane) { HEARD_PAUSE } else { TITLE_PAUSE };
+                    self.titles.changed(pane, pause);
                 }
                 batch.missed || batch.events.iter().any(|event| is_structural(event.kind))
             }
@@ -220,6 +233,7 @@ impl<'a> Life<'a> {
         };
         self.look_at(&wanted).await;
         self.found_new = false;
+        self.ear.read_titles(rows.iter().map(|(pane, row)| (*pane, row.title.clone())).collect());
         self.streams.keep(link.commands(), &self.agents, &rows);
         Sessions::SomeOfTheUsers
     }
@@ -255,6 +269,7 @@ impl<'a> Life<'a> {
         let before = self.agents.count();
         let sights = self.agents.look_at(panes);
         self.found_new |= self.agents.count() > before;
+        self.ear.meet(self.agents.speakers());
         self.relook = (!self.agents.launching().is_empty()).then(|| Instant::now() + RELOOK_PAUSE);
         if !sights.is_empty() {
             self.observer.report(Observation::Agents { sights }).await;
@@ -285,6 +300,21 @@ impl<'a> Life<'a> {
     }
 }
 
+/// An ear for a server. What it hears must never wait for the main loop, so a task stands between.
+fn listen(observer: &Observer, server: &ServerId) -> (Arc<Ear>, JoinSet<()>) {
+    let (heard, mut reports) = mpsc::unbounded_channel();
+    let main = observer.reports.clone();
+    let mut task = JoinSet::new();
+    task.spawn(async move {
+        while let Some(observation) = reports.recv().await {
+            if main.send(observation).await.is_err() {
+                break;
+            }
+        }
+    });
+    (Ear::new(observer.target.clone(), server.clone(), observer.manifests.clone(), heard), task)
+}
+
 /// Which titles have to be read, and when.
 #[derive(Default)]
 struct Titles {
@@ -293,9 +323,10 @@ struct Titles {
 }
 
 impl Titles {
-    fn changed(&mut self, pane: PaneId) {
+    fn changed(&mut self, pane: PaneId, pause: Duration) {
         let now = Instant::now();
-        let due = self.read_at.get(&pane).map_or(now, |read| now.max(*read + TITLE_PAUSE));
+        let not_before = if pause > TITLE_PAUSE { now + pause } else { now };
+        let due = self.read_at.get(&pane).map_or(not_before, |read| not_before.max(*read + pause));
         self.due.entry(pane).or_insert(due);
     }
 
@@ -312,7 +343,7 @@ impl Titles {
     }
 }
 
-async fn at(moment: Option<Instant>) {
+pub(super) async fn at(moment: Option<Instant>) {
     match moment {
         Some(moment) => sleep_until(moment).await,
         None => std::future::pending().await,
@@ -350,7 +381,7 @@ fn pane_sight(row: &PaneRow) -> PaneSight {
 
 fn surface(row: &PaneRow) -> Surface {
     Surface {
-        title: Some(row.title.clone()),
+        title: Some(row.title.trim().to_owned()),
         cwd: row.cwd.as_ref().map(|path| path.to_string_lossy().into_owned()),
         command: row.command.clone(),
     }

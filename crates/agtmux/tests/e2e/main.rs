@@ -23,5 +23,6 @@ mod refusals;
 mod servers;
 mod signals;
 mod stream;
+mod streams;
 mod targets;
 mod watch;
