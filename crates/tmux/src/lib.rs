@@ -31,6 +31,7 @@
 
 #![warn(missing_docs)]
 
+pub mod capture;
 pub mod client;
 pub mod command;
 pub mod hook_queue;
@@ -47,6 +48,7 @@ pub mod transport;
 mod nonce;
 mod notification;
 mod platform;
+mod record;
 
 pub use client::{Client, ClientError};
 pub use command::{Command, Script};

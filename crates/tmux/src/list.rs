@@ -1,18 +1,12 @@
-//! Panes as rows that hostile names cannot forge.
-//!
-//! Directory names may hold line ends, and so may what users put in names on some versions. Every record begins with
-//! a random word made for this one listing, numbers and ids come first, and each text that somebody chose is set off
-//! by the same word: whatever the text says, it can neither end its field nor begin a record.
+//! Panes as rows.
 
-use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::client::ClientError;
 use crate::command::{Command, Script};
-use crate::id::{PaneId, SessionId, WindowId, decimal};
-use crate::nonce::nonce;
+use crate::id::{PaneId, SessionId, WindowId};
+use crate::record::{Fields, Record, lossy, path, unreadable};
 use crate::server::{ServerIdentity, Version};
 use crate::transport::Transport;
 
@@ -76,16 +70,14 @@ pub async fn panes(client: &impl Transport, detail: Detail, deadline: Duration) 
 #[derive(Debug)]
 pub struct Listing {
     command: Command,
-    nonce: String,
-    detail: Detail,
+    fields: Fields,
 }
 
 impl Listing {
     /// A listing that is to be asked for once.
     pub fn new(detail: Detail) -> Result<Self, ClientError> {
-        let nonce = new_nonce()?;
-        let format = record_format(&nonce, PANE_NUMBERS, texts(detail));
-        Ok(Self { command: Command::new("list-panes").flag("-a").opt("-F", format), nonce, detail })
+        let fields = Fields::new(PANE_NUMBERS, texts(detail))?;
+        Ok(Self { command: Command::new("list-panes").flag("-a").opt("-F", fields.format()), fields })
     }
 
     /// What asks for it.
@@ -95,16 +87,12 @@ impl Listing {
 
     /// What every record begins with, and nothing that came before.
     pub fn mark(&self) -> &[u8] {
-        self.nonce.as_bytes()
+        self.fields.mark()
     }
 
     /// Reads the answer; what stands before the first record is not looked at.
     pub fn read(&self, output: &[u8]) -> Result<Vec<PaneRow>, ClientError> {
-        split_records(output, self.mark(), texts(self.detail).len())
-            .ok_or_else(unreadable)?
-            .iter()
-            .map(|record| pane_row(record).ok_or_else(unreadable))
-            .collect()
+        self.fields.records(output)?.iter().map(|record| pane_row(record).ok_or_else(unreadable)).collect()
     }
 }
 
@@ -115,28 +103,30 @@ pub async fn pane(
     detail: Detail,
     deadline: Duration,
 ) -> Result<Option<PaneRow>, ClientError> {
-    let command = |format| Command::new("display-message").flag("-p").target(pane).arg(format);
-    let records = match records(client, command, PANE_NUMBERS, texts(detail), deadline).await {
+    let fields = Fields::new(PANE_NUMBERS, texts(detail))?;
+    let command = Command::new("display-message").flag("-p").target(pane).arg(fields.format());
+    let reply = match client.run(&command, deadline).await {
         Err(ClientError::Refused(_)) => return Ok(None),
-        records => records?,
+        reply => reply?,
     };
     // tmux answers for another pane where the one that was asked for is gone.
+    let records = fields.records(&reply.text())?;
     let row = records.first().map(|record| pane_row(record).ok_or_else(unreadable)).transpose()?;
     Ok(row.filter(|row| row.pane_id == pane))
 }
 
 /// Asks which server this is.
 pub async fn identity(client: &impl Transport, deadline: Duration) -> Result<(ServerIdentity, Version), ClientError> {
-    let command = |format| Command::new("display-message").flag("-p").arg(format);
-    let records = records(client, command, &["pid", "start_time"], &["socket_path", "version"], deadline).await?;
+    let fields = Fields::new(&["pid", "start_time"], &["socket_path", "version"])?;
+    let reply = client.run(&Command::new("display-message").flag("-p").arg(fields.format()), deadline).await?;
     let identify = |record: &Record| {
         let mut numbers = record.numbers();
         let (pid, start_time) = (numbers.number()?, numbers.number()?);
-        let mut texts = record.texts.iter();
+        let mut texts = record.texts();
         let socket = path(texts.next()?);
         Some((ServerIdentity { socket, pid, start_time }, Version::parse(&lossy(texts.next()?))))
     };
-    records.first().and_then(identify).ok_or_else(unreadable)
+    fields.records(&reply.text())?.first().and_then(identify).ok_or_else(unreadable)
 }
 
 const PANE_NUMBERS: &[&str] = &[
@@ -165,7 +155,7 @@ fn texts(detail: Detail) -> &'static [&'static str] {
 
 fn pane_row(record: &Record) -> Option<PaneRow> {
     let mut numbers = record.numbers();
-    let mut texts = record.texts.iter();
+    let mut texts = record.texts();
     Some(PaneRow {
         session_id: SessionId::parse(numbers.next()?)?,
         window_id: WindowId::parse(numbers.next()?)?,
@@ -184,92 +174,4 @@ fn pane_row(record: &Record) -> Option<PaneRow> {
         command: texts.next().map(lossy),
         cwd: texts.next().map(path),
     })
-}
-
-/// A record taken apart, its fields still bytes.
-#[derive(Debug)]
-struct Record {
-    numbers: Vec<u8>,
-    texts: Vec<Vec<u8>>,
-}
-
-impl Record {
-    fn numbers(&self) -> Numbers<'_> {
-        Numbers(&self.numbers)
-    }
-}
-
-struct Numbers<'a>(&'a [u8]);
-
-impl<'a> Numbers<'a> {
-    fn next(&mut self) -> Option<&'a [u8]> {
-        let end = memchr::memchr(b',', self.0)?;
-        let field = &self.0[..end];
-        self.0 = &self.0[end + 1..];
-        Some(field)
-    }
-
-    /// Reads a number; a format without a value, as `pane_pid` of an empty pane, counts as zero.
-    fn number<T: std::str::FromStr + Default>(&mut self) -> Option<T> {
-        match self.next()? {
-            b"" => Some(T::default()),
-            digits => decimal(digits),
-        }
-    }
-
-    fn flag(&mut self) -> Option<bool> {
-        self.number::<u32>().map(|number| number != 0)
-    }
-}
-
-async fn records(
-    client: &impl Transport,
-    command: impl FnOnce(String) -> Command,
-    numbers: &[&str],
-    texts: &[&str],
-    deadline: Duration,
-) -> Result<Vec<Record>, ClientError> {
-    let nonce = new_nonce()?;
-    let format = record_format(&nonce, numbers, texts);
-    let reply = client.run(&command(format), deadline).await?;
-    split_records(&reply.text(), nonce.as_bytes(), texts.len()).ok_or_else(unreadable)
-}
-
-fn new_nonce() -> Result<String, ClientError> {
-    nonce().map_err(|error| ClientError::Closed { reason: error.to_string() })
-}
-
-/// `NONCE!NUMBER,NUMBER,…NONCE/TEXTNONCE/TEXT…NONCE.`
-fn record_format(nonce: &str, numbers: &[&str], texts: &[&str]) -> String {
-    let numbers: String = numbers.iter().map(|name| format!("#{{{name}}},")).collect();
-    let texts: String = texts.iter().map(|name| format!("{nonce}/#{{{name}}}")).collect();
-    format!("{nonce}!{numbers}{texts}{nonce}.")
-}
-
-fn split_records(text: &[u8], nonce: &[u8], texts: usize) -> Option<Vec<Record>> {
-    let mut records: Vec<Record> = Vec::new();
-    let mut pieces = memchr::memmem::find_iter(text, nonce).map(|at| at + nonce.len()).peekable();
-    while let Some(start) = pieces.next() {
-        let end = pieces.peek().map_or(text.len(), |next| next - nonce.len());
-        let (mark, field) = text[start..end].split_first()?;
-        match mark {
-            b'!' => records.push(Record { numbers: field.to_vec(), texts: Vec::with_capacity(texts) }),
-            b'/' => records.last_mut()?.texts.push(field.to_vec()),
-            b'.' => {}
-            _ => return None,
-        }
-    }
-    records.iter().all(|record| record.texts.len() == texts).then_some(records)
-}
-
-fn lossy(text: impl AsRef<[u8]>) -> String {
-    String::from_utf8_lossy(text.as_ref()).into_owned()
-}
-
-fn path(text: impl AsRef<[u8]>) -> PathBuf {
-    OsString::from_vec(text.as_ref().to_vec()).into()
-}
-
-fn unreadable() -> ClientError {
-    ClientError::Refused("tmux listed a record of an unknown shape".into())
 }

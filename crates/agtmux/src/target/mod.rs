@@ -4,6 +4,7 @@
 //! words, never the store or the API.
 
 pub mod agents;
+pub mod capture;
 pub mod ear;
 pub mod helper;
 pub mod link;
