@@ -42,7 +42,7 @@ pub struct Translation {
     pub event: String,
     /// What it says, in order. Empty for an event that says nothing about the state.
     pub readings: Vec<Reading>,
-    /// The agent's own id of the conversation.
+    /// The agent's own id of the conversation that the person sees.
     pub session: Option<String>,
     /// The file that holds the conversation.
     pub transcript: Option<String>,
@@ -87,6 +87,7 @@ impl Translator {
         let ids = (agent.to_owned(), payload::line(about.session.unwrap_or_default(), 200));
         let (_, mut conversation) = self.conversations.remove(&ids).unwrap_or_default();
         let told = meaning(&about, &mut conversation);
+        let session = about.session.filter(|_| !conversation.below);
         if conversation != Conversation::default() {
             self.clock += 1;
             self.conversations.insert(ids, (self.clock, conversation));
@@ -100,7 +101,7 @@ impl Translator {
         Translation {
             event: payload::line(about.event, 80),
             readings,
-            session: about.session.map(|session| payload::line(session, 200)),
+            session: session.map(|session| payload::line(session, 200)),
             transcript: about.transcript.map(str::to_owned),
             foreign,
         }

@@ -43,6 +43,11 @@ impl Asks {
         self.drop_where(|ask| ask.id == id)
     }
 
+    /// All of these were answered.
+    pub(crate) fn answer_all(&mut self, ids: &[String]) -> Vec<Reading> {
+        self.drop_where(|ask| ids.contains(&ask.id))
+    }
+
     /// Whatever that agent had asked is settled: it has ended.
     pub(crate) fn gone(&mut self, by: &str) -> Vec<Reading> {
         self.drop_where(|ask| ask.by.as_deref() == Some(by))

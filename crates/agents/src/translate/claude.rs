@@ -69,7 +69,7 @@ pub(super) fn hook(about: &About<'_>, conversation: &mut Conversation) -> Told {
         },
         "PermissionRequest" => permission(payload, by, asks),
         "PostToolUse" | "PostToolUseFailure" => tool_over(about, by, asks),
-        "PostToolBatch" => Told::one(Signal::WorkEnded),
+        "PostToolBatch" => batch_over(payload, by, asks),
         "Stop" => stop(payload, asks),
         "StopFailure" => failure(payload, asks),
         "Notification" => notification(payload, asks),
@@ -133,6 +133,15 @@ fn tool_over(about: &About<'_>, by: Option<&str>, asks: &mut Asks) -> Told {
     };
     let mut readings = asks.answer(&request(tool, &about.payload["tool_input"], by));
     readings.push(keyed(about, Signal::WorkEnded));
+    Told::Means(readings)
+}
+
+/// All tools of one round are done, refused ones included: of those no other event tells.
+fn batch_over(payload: &Value, by: Option<&str>, asks: &mut Asks) -> Told {
+    let over = |call: &Value| Some(request(text(call, "tool_name")?, &call["tool_input"], by));
+    let over: Vec<_> = list(payload, "tool_calls").iter().filter_map(over).collect();
+    let mut readings = asks.answer_all(&over);
+    readings.push(Reading::new(Signal::WorkEnded));
     Told::Means(readings)
 }
 

@@ -25,6 +25,8 @@ pub(crate) enum Turn {
     Active,
     /// It goes on, though the person has just refused what it asked for.
     Refused,
+    /// It goes on, though the provider has just failed it.
+    Retrying,
     /// How it ended has been told.
     Over,
 }

@@ -14,8 +14,7 @@ use super::payload::{hash, line, message, subject, text, text_at};
 use super::{About, Told, cause};
 use crate::reading::Reading;
 
-const SAYS_NOTHING: &[&str] =
-    &["preMcpToolCall", "sessionStart", "subagentStart", "subagentStop", "userPromptTransformed"];
+const SAYS_NOTHING: &[&str] = &["preMcpToolCall", "sessionStart", "subagentStart", "subagentStop"];
 
 /// The tool that asks the person.
 const QUESTION: &str = "ask_user";
@@ -43,6 +42,8 @@ pub(super) fn hook(about: &About<'_>, conversation: &mut Conversation) -> Told {
             conversation.asks.forget();
             Told::one(Signal::TurnStarted)
         }
+        // The prompt is on its way to the model, in a turn that has begun.
+        "userPromptTransformed" => Told::one(Signal::Working { with: Work::Thinking }),
         "preToolUse" => tool_begins(payload, conversation),
         "permissionRequest" => {
             conversation.requested = text(payload, "toolName").map(|tool| {
@@ -116,7 +117,10 @@ fn error(payload: &Value) -> Told {
     } else {
         Signal::TurnEnded { outcome: Outcome::Failed { cause } }
     };
-    Told::Means(vec![Reading::new(signal).with_message(message(told))])
+    // The text is often the provider's answer as it came.
+    let answer = serde_json::from_str::<Value>(told).ok();
+    let said = answer.as_ref().and_then(|answer| text(answer, "message").or(answer.as_str())).unwrap_or(told);
+    Told::Means(vec![Reading::new(signal).with_message(message(said))])
 }
 
 /// What a request and the end of its tool have in common.

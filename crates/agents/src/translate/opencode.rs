@@ -128,6 +128,7 @@ fn status(payload: &Value, conversation: &mut Conversation) -> Told {
             let cause = cause::from_error(None, told);
             let mut readings = busy(conversation);
             readings.retain(|reading| reading.signal == Signal::TurnStarted);
+            conversation.turn = Turn::Retrying;
             readings.push(Reading::new(Signal::Working { with: Work::Retrying { cause } }).with_message(message(told)));
             Told::Means(readings)
         }
@@ -145,12 +146,13 @@ fn busy(conversation: &mut Conversation) -> Vec<Reading> {
     vec![Reading::new(signal)]
 }
 
-/// "Idle" ends the turn once, unless an error has ended it. A refused request ends it too: the person stopped it there.
+/// "Idle" ends the turn once, unless an error has ended it. Right after a refusal, or while the next try is waited for, it
+/// means that the person stopped it there.
 fn idle(conversation: &mut Conversation) -> Reading {
     conversation.asks.forget();
     let signal = match conversation.turn {
         Turn::Unheard | Turn::Active => Signal::TurnEnded { outcome: Outcome::Done },
-        Turn::Refused => Signal::TurnEnded { outcome: Outcome::Interrupted },
+        Turn::Refused | Turn::Retrying => Signal::TurnEnded { outcome: Outcome::Interrupted },
         Turn::Over => Signal::Idle,
     };
     conversation.turn = Turn::Over;
