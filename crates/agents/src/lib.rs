@@ -16,6 +16,7 @@ mod manifest;
 mod matching;
 mod reading;
 mod registry;
+pub mod schmux;
 pub mod screen;
 pub mod setup;
 pub mod translate;

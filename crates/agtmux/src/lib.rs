@@ -9,6 +9,7 @@ pub mod config;
 pub mod daemon;
 pub mod error;
 pub mod hook;
+pub mod ingest;
 pub mod paths;
 pub mod platform;
 pub mod service;

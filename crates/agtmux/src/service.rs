@@ -5,6 +5,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::api;
 use crate::daemon::{Handle, Options, startup};
 use crate::error::CommandError;
+use crate::ingest;
 
 /// Runs a daemon until it is told to stop. Calls `ready` once it serves.
 ///
@@ -17,8 +18,10 @@ pub async fn run(options: Options, ready: impl FnOnce()) -> Result<(), CommandEr
     let server = tokio::spawn(api::serve(listener, handle.clone()));
     tracing::info!(pid = std::process::id(), socket = %options.paths.socket.display(), "ready");
     ready();
+    let files = tokio::spawn(ingest::files::run(handle.clone()));
     let stopper = tokio::spawn(stop_on_signal(handle.clone()));
     let outcome = started.mainloop.run().await;
+    files.abort();
     stopper.abort();
     server.abort();
     api::listener::unbind(&options.paths.socket);

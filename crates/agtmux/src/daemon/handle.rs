@@ -39,6 +39,13 @@ pub enum Input {
         /// Which.
         conversation: Conversation,
     },
+    /// Something keeps a reader of the daemon's own from its work, or does so no more.
+    Trouble {
+        /// Which reader.
+        reader: &'static str,
+        /// What, for people.
+        trouble: Option<String>,
+    },
     /// Somebody asks for something.
     Requested {
         /// What.
@@ -144,6 +151,14 @@ impl Handle {
     /// Fails only when the daemon is ending.
     pub async fn conversation(&self, runtime: RuntimeId, conversation: Conversation) -> Result<(), CommandError> {
         self.send(Input::Conversation { runtime, conversation }).await
+    }
+
+    /// Learns what keeps a reader from its work, if anything.
+    ///
+    /// # Errors
+    /// Fails only when the daemon is ending.
+    pub async fn trouble(&self, reader: &'static str, trouble: Option<String>) -> Result<(), CommandError> {
+        self.send(Input::Trouble { reader, trouble }).await
     }
 
     /// The agents that live, now and whenever that changes.

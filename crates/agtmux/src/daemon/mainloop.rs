@@ -111,8 +111,12 @@ impl MainLoop {
         match input {
             Input::Posted { .. } | Input::Said(_) => {}
             Input::Conversation { runtime, conversation } => {
-                self.world.conversations.insert(runtime, conversation);
+                self.world.conversations.entry(runtime).or_default().learn(conversation);
                 self.refresh_roster();
+            }
+            Input::Trouble { reader, trouble } => {
+                self.world.troubles.remove(reader);
+                self.world.troubles.extend(trouble.map(|trouble| (reader, trouble)));
             }
             Input::Observed(observation) => self.observe(observation).await,
             Input::Requested { command, reply } => {

@@ -11,6 +11,7 @@ use agtmux_core::time::Timestamp;
 use tokio::sync::watch;
 
 use super::world::World;
+use crate::platform;
 
 /// All living runtimes.
 pub type Roster = BTreeMap<RuntimeId, Arc<Member>>;
@@ -43,6 +44,30 @@ pub struct Conversation {
     pub session: Option<String>,
     /// Where the agent records it.
     pub transcript: Option<PathBuf>,
+    /// A file that the agent keeps while it lives and removes when it ends in order.
+    pub standing: Option<PathBuf>,
+}
+
+impl Member {
+    /// Whether the agent's process is gone and left standing what it removes when it ends in order: it was killed, or
+    /// it crashed. False where nobody knows.
+    pub fn ended_without_farewell(&self) -> bool {
+        let is_it = |stat: platform::Stat| stat.start == self.process.start && stat.state != 'Z';
+        let standing = self.conversation.as_ref().and_then(|conversation| conversation.standing.as_ref());
+        standing.is_some_and(|file| file.exists()) && !platform::process_stat(self.process.pid).is_some_and(is_it)
+    }
+}
+
+impl Conversation {
+    /// Takes over what somebody found out. Another session makes what is known of the one before worthless.
+    pub fn learn(&mut self, news: Self) {
+        if news.session.is_some() && news.session != self.session {
+            self.transcript = None;
+        }
+        self.session = news.session.or(self.session.take());
+        self.transcript = news.transcript.or(self.transcript.take());
+        self.standing = news.standing.or(self.standing.take());
+    }
 }
 
 /// Brings the roster up to date with the world. Readers are woken only when something about a member changed.

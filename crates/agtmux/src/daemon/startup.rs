@@ -97,6 +97,7 @@ pub async fn start(options: &Options) -> Result<Started, CommandError> {
             conversations: BTreeMap::new(),
             servers: BTreeMap::new(),
             store_problem: None,
+            troubles: BTreeMap::new(),
             start_notes: notes,
             about: About {
                 started_at: clock.now(),

@@ -32,6 +32,8 @@ pub struct World {
     pub servers: BTreeMap<PathBuf, ServerWatch>,
     /// What is not as it should be with the store, if anything.
     pub store_problem: Option<CommandError>,
+    /// What keeps readers of the daemon's own from their work, by reader.
+    pub troubles: BTreeMap<&'static str, String>,
     /// What was odd at the start: warnings on configuration and manifests.
     pub start_notes: Vec<String>,
     /// Fixed facts about this daemon.
@@ -130,6 +132,7 @@ impl World {
     pub fn problems(&self) -> Vec<String> {
         let mut problems = self.start_notes.clone();
         problems.extend(self.store_problem.as_ref().map(ToString::to_string));
+        problems.extend(self.troubles.values().cloned());
         for (socket, server) in &self.servers {
             match &server.connection {
                 Some(Connection::Unusable { why } | Connection::Connecting { why: Some(why) }) => {

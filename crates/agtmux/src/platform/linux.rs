@@ -1,7 +1,11 @@
 //! Processes and the boot clock on Linux, from `/proc`.
 
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
@@ -34,6 +38,33 @@ pub(super) fn process_argv(pid: u32) -> Vec<String> {
         thread::sleep(ARGV_PAUSE);
     }
     Vec::new()
+}
+
+pub(super) fn process_environment(pid: u32) -> BTreeMap<OsString, OsString> {
+    let mut bytes = Vec::new();
+    let read = File::open(format!("/proc/{pid}/environ")).and_then(|file| file.take(MAX_ENV).read_to_end(&mut bytes));
+    if read.is_err() {
+        return BTreeMap::new();
+    }
+    let pair = |entry: &[u8]| {
+        let middle = entry.iter().position(|byte| *byte == b'=')?;
+        let text = |bytes| OsStr::from_bytes(bytes).to_owned();
+        Some((text(&entry[..middle]), text(&entry[middle + 1..])))
+    };
+    bytes.split(|byte| *byte == 0).filter_map(pair).collect()
+}
+
+pub(super) fn process_cwd(pid: u32) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/{pid}/cwd")).ok()
+}
+
+pub(super) fn open_files(pid: u32) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(format!("/proc/{pid}/fd")) else {
+        return Vec::new();
+    };
+    // Sockets, pipes and the like have names that are no paths.
+    let links = entries.take(MAX_FILES).filter_map(|entry| fs::read_link(entry.ok()?.path()).ok());
+    links.filter(|path| path.is_absolute()).collect()
 }
 
 /// The way to look up several processes.
@@ -104,6 +135,12 @@ const NS_PER_TICK: u64 = 1_000_000_000 / 100;
 
 /// A prompt may be an argument; what names a program comes long before this many bytes.
 const MAX_ARGV: u64 = 64 * 1024;
+
+/// An environment larger than this is cut; what names an agent's files comes with the shell's own few kilobytes.
+const MAX_ENV: u64 = 1024 * 1024;
+
+/// More files than this no agent needs to have open for its record to be found among them.
+const MAX_FILES: usize = 4_096;
 
 /// More processes than this below one pane are not an agent but a storm.
 const SUBTREE_LIMIT: usize = 4_096;

@@ -1,5 +1,8 @@
 //! Processes and the boot clock on macOS, from `ps` and `sysctl`.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
 
@@ -25,6 +28,22 @@ pub(super) fn process_stat(pid: u32) -> Option<Stat> {
 
 pub(super) fn process_argv(pid: u32) -> Vec<String> {
     process(pid).and_then(|row| row.argv).unwrap_or_default()
+}
+
+pub(super) fn process_environment(pid: u32) -> BTreeMap<OsString, OsString> {
+    let pid = pid.to_string();
+    let with = run_ps(&["-E", "-ww", "-o", "command=", "-p", &pid]);
+    let without = run_ps(&["-ww", "-o", "command=", "-p", &pid]);
+    ps::parse_environment(&with, &without)
+}
+
+pub(super) fn process_cwd(pid: u32) -> Option<PathBuf> {
+    let listed = output("/usr/sbin/lsof", &["-a", "-p", &pid.to_string(), "-d", "cwd", "-Fn"]);
+    ps::parse_open_files(&listed).pop()
+}
+
+pub(super) fn open_files(pid: u32) -> Vec<PathBuf> {
+    ps::parse_open_files(&output("/usr/sbin/lsof", &["-p", &pid.to_string(), "-Fn"]))
 }
 
 /// The way to look up several processes: one run of `ps` for all of them.

@@ -9,6 +9,7 @@
 
 mod exit;
 mod lineage;
+mod notices;
 mod table;
 
 #[cfg(target_os = "linux")]
@@ -27,10 +28,15 @@ mod ps;
 #[cfg(test)]
 mod testing;
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
 use rustix::process::{Resource, getrlimit};
 
 pub use exit::wait_exit;
 pub use lineage::ancestors;
+pub use notices::{Detail, Notice, Notices, Watch};
 pub use table::{ProcessTable, process_tree_snapshot, processes_under};
 
 /// What the kernel says about one process without its arguments.
@@ -70,6 +76,21 @@ pub fn process_stat(pid: u32) -> Option<Stat> {
 /// that hides them.
 pub fn process_argv(pid: u32) -> Vec<String> {
     os::process_argv(pid)
+}
+
+/// The environment that a process was started with. Empty if it has gone or belongs to somebody else.
+pub fn process_environment(pid: u32) -> BTreeMap<OsString, OsString> {
+    os::process_environment(pid)
+}
+
+/// The directory that a process works in.
+pub fn process_cwd(pid: u32) -> Option<PathBuf> {
+    os::process_cwd(pid)
+}
+
+/// The files that a process has open, as far as they have names.
+pub fn open_files(pid: u32) -> Vec<PathBuf> {
+    os::open_files(pid)
 }
 
 /// When a process with this start began, in milliseconds since 1970. For display: it moves with the wall clock.
@@ -152,6 +173,27 @@ mod tests {
     fn arguments_come_back_word_by_word() {
         let sleeper = Sleeper::new();
         assert_eq!(process_argv(sleeper.pid()), ["sleep", "600"]);
+    }
+
+    #[test]
+    fn environment_directory_and_open_files_are_known() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let file = dir.path().join("held open");
+        let held = std::fs::File::create(&file).expect("a file");
+        let mut command = std::process::Command::new("sleep");
+        command.arg("600").current_dir(dir.path()).stdin(held);
+        let mut child = command.env("AGTMUX_SAMPLE", "two words = 1").spawn().expect("a child");
+        let pid = child.id();
+        let environment = process_environment(pid);
+        let (cwd, files) = (process_cwd(pid), open_files(pid));
+        child.kill().expect("ours to kill");
+        child.wait().expect("ours to reap");
+        assert_eq!(environment.get(std::ffi::OsStr::new("AGTMUX_SAMPLE")), Some(&OsString::from("two words = 1")));
+        let real = dir.path().canonicalize().expect("a path");
+        assert_eq!(cwd, Some(real.clone()));
+        assert!(files.contains(&real.join("held open")), "{files:?}");
+        assert!(process_environment(u32::MAX).is_empty());
+        assert_eq!((process_cwd(u32::MAX), open_files(u32::MAX)), (None, Vec::new()));
     }
 
     #[test]

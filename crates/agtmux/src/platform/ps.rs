@@ -4,6 +4,8 @@
 //! may hold blanks, gives at least the first one back.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
 
 use super::Stat;
 use super::table::Row;
@@ -45,6 +47,35 @@ pub(super) fn parse_cpu_time(text: &str) -> Option<u64> {
     let scale = 10_u64.checked_pow(u32::try_from(fraction.len()).ok()?).filter(|scale| *scale <= 1_000_000_000)?;
     let fraction_ns = fraction.parse::<u64>().ok()? * (1_000_000_000 / scale);
     Some((days * 86_400 + seconds) * 1_000_000_000 + fraction_ns)
+}
+
+/// The environment that `ps -E` shows after the arguments, joined with blanks as they are. A word that looks like a
+/// variable begins the next one, so a value that holds such a word is cut there.
+pub(super) fn parse_environment(with: &str, without: &str) -> BTreeMap<OsString, OsString> {
+    let shown = with.trim().strip_prefix(without.trim()).unwrap_or_default();
+    let mut variables: Vec<(&str, String)> = Vec::new();
+    for word in shown.trim().split(' ') {
+        let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        match word.split_once('=').filter(|(name, _)| is_name(name)) {
+            Some((name, value)) => variables.push((name, value.to_owned())),
+            None => {
+                if let Some((_, value)) = variables.last_mut() {
+                    value.push(' ');
+                    value.push_str(word);
+                }
+            }
+        }
+    }
+    variables.into_iter().map(|(name, value)| (name.into(), value.into())).collect()
+}
+
+/// The names in what `lsof -Fn` prints.
+pub(super) fn parse_open_files(text: &str) -> Vec<PathBuf> {
+    text.lines()
+        .filter_map(|line| line.strip_prefix('n'))
+        .filter(|name| name.starts_with('/'))
+        .map(Into::into)
+        .collect()
 }
 
 fn parse_process(line: &str, names: &BTreeMap<u32, String>) -> Option<Row> {
@@ -138,6 +169,23 @@ mod tests {
 
     fn table() -> ProcessTable {
         ProcessTable::new(parse_processes(PROCESSES, &parse_names(NAMES)))
+    }
+
+    #[test]
+    fn the_environment_is_what_follows_the_arguments() {
+        let without = "/opt/claude --model a=b";
+        let with = format!("{without} HOME=/Users/me DIR=/a b/c=d EMPTY= LAST=1\n");
+        let parsed = super::parse_environment(&with, without);
+        let shown: Vec<_> = parsed.iter().map(|(name, value)| format!("{name:?}={value:?}")).collect();
+        assert_eq!(shown, [r#""DIR"="/a b/c=d""#, r#""EMPTY"="""#, r#""HOME"="/Users/me""#, r#""LAST"="1""#]);
+        assert!(super::parse_environment("", "x").is_empty());
+    }
+
+    #[test]
+    fn only_paths_are_open_files() {
+        let listed = "p123\nfcwd\nn/Users/me/work\nf3\nn->0x1234\nf4\nn/Users/me/a b.jsonl\n";
+        let paths = super::parse_open_files(listed);
+        assert_eq!(paths, ["/Users/me/work", "/Users/me/a b.jsonl"].map(std::path::PathBuf::from));
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod discovery;
 mod docs;
 mod events;
 mod explain;
+mod files;
 mod filters;
 mod harmless;
 mod hostile;

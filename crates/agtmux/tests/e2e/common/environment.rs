@@ -199,25 +199,31 @@ impl TestEnvironment {
     /// Starts an agent in a new window of a session.
     #[track_caller]
     pub(crate) fn agent_in(&self, tmux: &Tmux, session: &str, name: &str) -> FakeAgent {
+        self.start_agent(tmux, session, name, &[])
+    }
+
+    /// As [`Self::agent`], with these variables in its environment.
+    #[track_caller]
+    pub(crate) fn agent_with(&self, name: &str, variables: &[(&str, &str)]) -> FakeAgent {
+        let agent = self.start_agent(&self.tmux(), SESSION, name, variables);
+        self.wait_for_pane(&agent.pane, &format!("{name} to be found"), |pane| pane["agent"] == name);
+        agent
+    }
+
+    fn start_agent(&self, tmux: &Tmux, session: &str, name: &str, variables: &[(&str, &str)]) -> FakeAgent {
         let program = self.program(name, SCRIPT);
         let dir = self.agent_dir();
         let place = format!("={session}:");
-        let variable = format!("AGENT_DIR={}", dir.display());
+        let own = format!("AGENT_DIR={}", dir.display());
+        let others = variables.iter().map(|(name, value)| format!("{name}={value}"));
+        let variables: Vec<_> = std::iter::once(own).chain(others).collect();
         let program = format!("exec {}", program.display());
-        let pane = tmux.run(&[
-            "new-window",
-            "-d",
-            "-t",
-            &place,
-            "-n",
-            name,
-            "-e",
-            &variable,
-            "-P",
-            "-F",
-            "#{pane_id}",
-            &program,
-        ]);
+        let mut arguments = vec!["new-window", "-d", "-t", &place, "-n", name];
+        for variable in &variables {
+            arguments.extend(["-e", variable]);
+        }
+        arguments.extend(["-P", "-F", "#{pane_id}", &program]);
+        let pane = tmux.run(&arguments);
         let agent = FakeAgent::new(pane, dir);
         agent.pid();
         agent

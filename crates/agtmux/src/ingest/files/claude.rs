@@ -1,0 +1,133 @@
+//! Claude's session file, `sessions/<pid>.json` below its configuration directory: rewritten whenever its status changes,
+//! removed when it ends in order, and left standing when it is killed.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::PathBuf;
+
+use agtmux_agents::Reading;
+use agtmux_agents::translate::{SessionRecord, claude_session_file};
+use agtmux_core::id::ProcessKey;
+use agtmux_core::signal::{Signal, Source};
+
+use super::located::Located;
+use super::trace::{Moment, News, Place, Trace};
+use crate::daemon::roster::{Conversation, Member};
+use crate::platform;
+
+/// The largest session file that is read; real ones have less than a kilobyte.
+const LIMIT: u64 = 64 * 1_024;
+
+/// How many session files are looked through for the one of a process below the runtime's.
+const CANDIDATES: usize = 1_024;
+
+/// How long what was told is left to stand before it is renewed. Facts from a session file hold for much longer.
+const RENEW_NS: u64 = 60 * 60 * 1_000_000_000;
+
+/// The session file of a runtime.
+pub(super) struct SessionFile {
+    /// Claude's configuration directory.
+    config: PathBuf,
+    /// The process whose file it is, once found: the runtime's own, or one that its launcher started.
+    process: Option<ProcessKey>,
+    seen: Option<SessionRecord>,
+    /// The boot clock at the last look that found it, and when it last told something.
+    looked_at: u64,
+    told_at: u64,
+}
+
+impl SessionFile {
+    pub(super) fn new(config: PathBuf) -> Self {
+        Self { config, process: None, seen: None, looked_at: 0, told_at: 0 }
+    }
+
+    fn dir(&self) -> PathBuf {
+        self.config.join("sessions")
+    }
+
+    fn located(&self, pid: u32) -> Located {
+        Located::below(&self.config, format!("sessions/{pid}.json"))
+    }
+
+    /// The record of a process, if its file is really about that process: pids come back, and files stay behind.
+    fn read(&self, process: ProcessKey) -> Option<(SessionRecord, String)> {
+        let opened = self.located(process.pid).open(LIMIT).ok()?;
+        let bytes = opened.read_at(0, LIMIT as usize).ok()?;
+        let record = claude_session_file(&serde_json::from_slice(&bytes).ok()?)?;
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        is_of(&record, process).then_some((record, text))
+    }
+
+    fn find(&self, member: &Member) -> Option<ProcessKey> {
+        if self.read(member.process).is_some() {
+            return Some(member.process);
+        }
+        let entries = fs::read_dir(self.dir()).ok()?;
+        let pids = entries.flatten().take(CANDIDATES).filter_map(|entry| pid_of(&entry.file_name()));
+        let below = pids.filter(|pid| *pid != member.process.pid).filter_map(|pid| {
+            let lineage = platform::ancestors(pid);
+            let is_below = lineage.contains(&(member.process.pid, member.process.start));
+            lineage.first().filter(|_| is_below).map(|(pid, start)| ProcessKey { pid: *pid, start: *start })
+        });
+        below.into_iter().find(|process| self.read(*process).is_some())
+    }
+}
+
+impl Trace for SessionFile {
+    fn places(&self) -> Vec<Place> {
+        match self.process {
+            Some(process) => Place::file(&self.located(process.pid).path()).into_iter().collect(),
+            None => vec![Place::all_of(self.dir())],
+        }
+    }
+
+    fn look(&mut self, member: &Member, news: &mut News) -> bool {
+        self.process = self.process.or_else(|| self.find(member));
+        let Some(process) = self.process else {
+            return false;
+        };
+        let now = platform::boot_clock_ns();
+        // A file that is just being written is not whole; the end of the writing is told too.
+        let Some((record, text)) = self.read(process) else {
+            if !is_alive(process) {
+                self.process = None;
+            }
+            return false;
+        };
+        if self.seen.as_ref().is_none_or(|seen| seen.readings != record.readings) {
+            let moment = record.status_updated_at.map_or_else(Moment::now, Moment::of_unix_ms);
+            news.say(Source::VendorFile, member, moment.not_before(self.looked_at), record.readings.clone(), &text);
+            self.told_at = now;
+        } else if now.saturating_sub(self.told_at) > RENEW_NS {
+            news.say(Source::VendorFile, member, Moment::now(), vec![Reading::new(Signal::StillSo)], "");
+            self.told_at = now;
+        }
+        if self.seen.as_ref().is_none_or(|seen| seen.session != record.session) {
+            let standing = Some(self.located(process.pid).path());
+            let session = Some(record.session.clone());
+            news.converse(member, Conversation { session, standing, ..Conversation::default() });
+        }
+        self.seen = Some(record);
+        self.looked_at = now;
+        false
+    }
+
+    fn is_searching(&self) -> bool {
+        self.process.is_none()
+    }
+}
+
+/// Whether a record was written by the process that now has its pid.
+fn is_of(record: &SessionRecord, process: ProcessKey) -> bool {
+    let start = record.proc_start.as_ref().and_then(|start| start.parse::<u64>().ok());
+    // What the program calls the start of a process is the kernel's number on Linux alone.
+    record.pid == process.pid && (start == Some(process.start) || !cfg!(target_os = "linux"))
+}
+
+fn is_alive(process: ProcessKey) -> bool {
+    platform::process_stat(process.pid).is_some_and(|stat| stat.start == process.start && stat.state != 'Z')
+}
+
+fn pid_of(name: &OsStr) -> Option<u32> {
+    name.to_str()?.strip_suffix(".json")?.parse().ok()
+}

@@ -1,0 +1,3 @@
+//! Ways in for what agents leave behind, besides the API: each turns traces into readings and hands them to the daemon.
+
+pub mod files;
