@@ -98,6 +98,13 @@ pub fn explain(registry: &Registry, processes: &[Process], pane_pid: u32) -> Str
     lines.join("\n")
 }
 
+/// Whether a process runs an agent's program without being the agent of a pane: a server, a one-shot run. What such a
+/// process starts is not the doing of the agent that a person sees.
+pub fn is_helper(registry: &Registry, process: &Process) -> bool {
+    let verdict = registry.in_order_of_claim().find_map(|manifest| judge(manifest, process));
+    matches!(verdict, Some(Verdict::Helper(_)))
+}
+
 /// Everything below a pane that has to do with agents.
 struct Survey {
     agents: Vec<Found>,

@@ -23,7 +23,7 @@ pub mod translate;
 mod ttl;
 
 pub use detector::{Sighting, SignalDetector};
-pub use discover::{Found, Look, Process, explain, identify};
+pub use discover::{Found, Look, Process, explain, identify, is_helper};
 pub use manifest::{CONTRACT, Manifest, ManifestError, ProcessRules};
 pub use reading::Reading;
 pub use registry::{Entry, ManifestProblem, Origin, Registry};

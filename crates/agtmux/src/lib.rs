@@ -10,6 +10,7 @@ pub mod daemon;
 pub mod error;
 pub mod hook;
 pub mod ingest;
+pub mod listener;
 pub mod paths;
 pub mod platform;
 pub mod service;

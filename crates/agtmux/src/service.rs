@@ -1,4 +1,4 @@
-//! The daemon as a service: the main loop and the API on its socket, from start to stop.
+//! The daemon as a service: the main loop, the API and the hooks on their sockets, from start to stop.
 
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -6,6 +6,9 @@ use crate::api;
 use crate::daemon::{Handle, Options, startup};
 use crate::error::CommandError;
 use crate::ingest;
+use crate::ingest::hooks::Hooks;
+use crate::listener;
+use crate::spool::Spool;
 
 /// Runs a daemon until it is told to stop. Calls `ready` once it serves.
 ///
@@ -13,10 +16,14 @@ use crate::ingest;
 /// Fails when the configuration, the state directory or the socket cannot be used.
 pub async fn run(options: Options, ready: impl FnOnce()) -> Result<(), CommandError> {
     let started = startup::start(&options).await?;
-    let listener = api::listener::bind(&options.paths.socket)?;
+    let (socket, hook_socket) = (&options.paths.socket, options.paths.hook_socket());
+    let door = listener::bind(socket)?;
+    let hook_door = listener::bind(&hook_socket)?;
     let handle = started.handle.clone();
-    let server = tokio::spawn(api::serve(listener, handle.clone()));
-    tracing::info!(pid = std::process::id(), socket = %options.paths.socket.display(), "ready");
+    let server = tokio::spawn(api::serve(door, handle.clone()));
+    let hooks = Hooks::new(handle.clone(), started.manifests, Spool::new(options.paths.spool_dir()));
+    let hook_server = tokio::spawn(hooks.serve(hook_door));
+    tracing::info!(pid = std::process::id(), socket = %socket.display(), "ready");
     ready();
     let files = tokio::spawn(ingest::files::run(handle.clone()));
     let stopper = tokio::spawn(stop_on_signal(handle.clone()));
@@ -24,7 +31,9 @@ pub async fn run(options: Options, ready: impl FnOnce()) -> Result<(), CommandEr
     files.abort();
     stopper.abort();
     server.abort();
-    api::listener::unbind(&options.paths.socket);
+    hook_server.abort();
+    listener::unbind(socket);
+    listener::unbind(&hook_socket);
     tracing::info!("stopped");
     outcome
 }

@@ -83,7 +83,7 @@ fn modules_of_the_binary_depend_only_downwards() {
         ("api", &["daemon", "store", "target"]),
         ("daemon", &["config", "store", "target"]),
         ("hook", &[]),
-        ("ingest", &["daemon"]),
+        ("ingest", &["daemon", "target"]),
         ("store", &[]),
         ("target", &[]),
         ("config", &[]),

@@ -22,8 +22,25 @@ pub struct DaemonStatus {
     pub seq: u64,
     /// The tmux servers it watches, running or not.
     pub tmux_servers: Vec<TmuxServer>,
+    /// How the hooks of agents fare.
+    pub hooks: HookFigures,
     /// What is not as it should be.
     pub problems: Vec<String>,
+}
+
+/// The hooks of agents, counted since the daemon started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HookFigures {
+    /// Hooks that are in the log.
+    pub taken: u64,
+    /// Hooks that had waited in the spool, whatever became of them.
+    pub spooled: u64,
+    /// Hooks of no agent in a pane: one-shot runs, agents that other agents run, programs outside of tmux.
+    pub passed_over: u64,
+    /// Hooks whose payload or spool file was garbage.
+    pub unread: u64,
+    /// Hooks that were lost because the spool was full or of another boot.
+    pub dropped: u64,
 }
 
 /// A tmux server that the daemon watches.

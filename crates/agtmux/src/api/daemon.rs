@@ -1,21 +1,25 @@
 //! `/v1/daemon` and `/v1/health`.
 
 use agtmux_core::query::{self, PaneFilter};
-use agtmux_wire::daemon::{DaemonStatus, Health, TmuxServer};
+use agtmux_wire::daemon::{DaemonStatus, Health, HookFigures, TmuxServer};
 use axum::extract::State;
 
 use super::answer::{Answer, Json};
 use super::{Api, convert};
+use crate::daemon::Handle;
+use crate::daemon::hook_figures::HookCounts;
 use crate::daemon::world::{ServerWatch, World};
+use crate::error::CommandError;
 use crate::target::observation::Connection;
 use agtmux_core::time::Timestamp;
 
 pub async fn status(State(api): State<Api>) -> Answer<DaemonStatus> {
-    Ok(Json(api.synced().await.read(describe).await?))
+    let handle = api.synced().await;
+    Ok(Json(describe(handle).await?))
 }
 
 pub async fn stop(State(api): State<Api>) -> Answer<DaemonStatus> {
-    let status = api.handle.read(describe).await?;
+    let status = describe(&api.handle).await?;
     api.handle.stop().await;
     Ok(Json(status))
 }
@@ -26,7 +30,12 @@ pub async fn health(State(api): State<Api>) -> Answer<Health> {
     Ok(Json(Health { status: status.to_owned(), problems }))
 }
 
-fn describe(world: &World) -> DaemonStatus {
+async fn describe(handle: &Handle) -> Result<DaemonStatus, CommandError> {
+    let hooks = handle.hooks().now();
+    handle.read(move |world| status_of(world, hooks)).await
+}
+
+fn status_of(world: &World, hooks: HookCounts) -> DaemonStatus {
     let uptime_ms = jiff::Timestamp::now().as_millisecond() - world.about.started_at.0;
     DaemonStatus {
         pid: std::process::id(),
@@ -41,8 +50,13 @@ fn describe(world: &World) -> DaemonStatus {
             .iter()
             .map(|(socket, watch)| server(world, &socket.display().to_string(), watch))
             .collect(),
+        hooks: hook_figures(hooks),
         problems: world.problems(),
     }
+}
+
+fn hook_figures(HookCounts { taken, spooled, passed_over, unread, dropped }: HookCounts) -> HookFigures {
+    HookFigures { taken, spooled, passed_over, unread, dropped }
 }
 
 fn server(world: &World, socket: &str, watch: &ServerWatch) -> TmuxServer {

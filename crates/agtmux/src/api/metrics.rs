@@ -11,6 +11,7 @@ use prometheus_client::registry::Registry;
 
 use super::Api;
 use super::answer::Failure;
+use crate::daemon::hook_figures::HookCounts;
 use crate::daemon::world::World;
 use crate::error::CommandError;
 use crate::platform;
@@ -18,14 +19,15 @@ use crate::platform;
 type Labels = Vec<(String, String)>;
 
 pub async fn show(State(api): State<Api>) -> Result<Response, Failure> {
-    let registry = api.handle.read(collect).await?;
+    let hooks = api.handle.hooks().now();
+    let registry = api.handle.read(move |world| collect(world, hooks)).await?;
     let mut text = String::new();
     encode(&mut text, &registry).map_err(CommandError::internal)?;
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
 }
 
-fn collect(world: &World) -> Registry {
+fn collect(world: &World, hooks: HookCounts) -> Registry {
     let mut registry = Registry::with_prefix("agtmux");
     let rows = query::panes(&world.engine, &PaneFilter::default());
     let summary = query::summary(&rows);
@@ -52,6 +54,11 @@ fn collect(world: &World) -> Registry {
     let streams = world.servers.values().map(|server| server.streams);
     gauge("streams_open", "Pane streams that are read", streams.clone().map(|streams| streams.open).sum());
     gauge("stream_bytes", "Bytes read from pane streams", streams.map(|streams| streams.bytes).sum());
+    gauge("hooks_taken", "Hooks that are in the log", hooks.taken);
+    gauge("hooks_spooled", "Hooks that had waited in the spool", hooks.spooled);
+    gauge("hooks_passed_over", "Hooks of no agent in a pane", hooks.passed_over);
+    gauge("hooks_unread", "Hooks whose payload was garbage", hooks.unread);
+    gauge("hooks_dropped", "Hooks that were lost because the spool was full", hooks.dropped);
     gauge("problems", "Things that are not as they should be", world.problems().len() as u64);
     gauge("resident_bytes", "Memory of the daemon", platform::rss_bytes(std::process::id()).unwrap_or(0));
     registry

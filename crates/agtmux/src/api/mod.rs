@@ -8,7 +8,6 @@ pub mod daemon;
 pub mod events;
 pub mod explain;
 pub mod limits;
-pub mod listener;
 pub mod metrics;
 pub mod openapi;
 pub mod panes;

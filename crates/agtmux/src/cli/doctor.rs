@@ -5,7 +5,7 @@ use std::process::Command;
 
 use agtmux_agents::Registry;
 use agtmux_tmux::server;
-use agtmux_wire::daemon::DaemonStatus;
+use agtmux_wire::daemon::{DaemonStatus, HookFigures};
 use agtmux_wire::error::ErrorCode;
 use clap::Args;
 use serde::Serialize;
@@ -65,7 +65,7 @@ pub async fn run(args: DoctorArgs, context: &Context) -> Result<(), CommandError
     ]);
     findings.extend(manifests(context));
     findings.push(open_files());
-    findings.push(daemon(context).await);
+    findings.extend(daemon(context).await);
     let failed = findings.iter().filter(|finding| finding.status == Status::Fail).count();
     if args.json {
         output::print_json(&serde_json::json!({ "schema_version": agtmux_wire::SCHEMA_VERSION, "items": findings }))?;
@@ -186,19 +186,31 @@ fn open_files() -> Finding {
     }
 }
 
-async fn daemon(context: &Context) -> Finding {
+async fn daemon(context: &Context) -> Vec<Finding> {
     const CHECK: &str = "daemon";
     match context.quiet_client().get::<DaemonStatus>("/v1/daemon").await {
         Ok(status) if status.problems.is_empty() => {
-            ok(CHECK, format!("pid {}, version {}", status.pid, status.version))
+            vec![ok(CHECK, format!("pid {}, version {}", status.pid, status.version)), hooks(&status.hooks)]
         }
         Ok(status) => {
             let fix = format!("its log is {}", context.paths.log_file().display());
-            finding(CHECK, Status::Warn, status.problems.join("; "), fix)
+            vec![finding(CHECK, Status::Warn, status.problems.join("; "), fix), hooks(&status.hooks)]
         }
         Err(error) if error.code == ErrorCode::DaemonUnreachable => {
-            ok(CHECK, "does not run; the first command that needs it starts it")
+            vec![ok(CHECK, "does not run; the first command that needs it starts it")]
         }
-        Err(error) => of_error(CHECK, error),
+        Err(error) => vec![of_error(CHECK, error)],
+    }
+}
+
+fn hooks(figures: &HookFigures) -> Finding {
+    const CHECK: &str = "hooks";
+    let HookFigures { taken, spooled, passed_over, unread, dropped } = figures;
+    let detail = format!(
+        "{taken} taken, {spooled} of all from the spool, {passed_over} of no agent in a pane, {unread} unreadable, {dropped} lost"
+    );
+    match dropped {
+        0 => ok(CHECK, detail),
+        _ => finding(CHECK, Status::Warn, detail, "keep the daemon running while agents work"),
     }
 }

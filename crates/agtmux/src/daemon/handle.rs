@@ -11,6 +11,7 @@ use agtmux_core::state::State;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
 use super::gone;
+use super::hook_figures::HookFigures;
 use super::publish::Change;
 use super::roster::{Conversation, Roster};
 use super::said::Said;
@@ -107,6 +108,7 @@ pub struct Handle {
     pub(super) synced: watch::Receiver<bool>,
     pub(super) roster: watch::Receiver<Arc<Roster>>,
     pub(super) reader: Reader,
+    pub(super) hooks: Arc<HookFigures>,
 }
 
 impl Handle {
@@ -164,6 +166,11 @@ impl Handle {
     /// The agents that live, now and whenever that changes.
     pub fn roster(&self) -> watch::Receiver<Arc<Roster>> {
         self.roster.clone()
+    }
+
+    /// How the hooks of agents fare.
+    pub fn hooks(&self) -> &HookFigures {
+        &self.hooks
     }
 
     /// Asks for something.

@@ -5,6 +5,7 @@
 
 pub mod clock;
 pub mod handle;
+pub mod hook_figures;
 pub mod ingest;
 pub mod log_file;
 pub mod mainloop;

@@ -43,6 +43,8 @@ pub struct Started {
     pub handle: Handle,
     /// What has to be run.
     pub mainloop: MainLoop,
+    /// The agents there are.
+    pub manifests: Manifests,
 }
 
 /// Opens the store, replays the log and starts the observers.
@@ -87,7 +89,7 @@ pub async fn start(options: &Options) -> Result<Started, CommandError> {
     if let Some(dir) = pipe_socket.parent() {
         private_dir(dir)?;
     }
-    let observers = Observers::new(tmux, link, pipe_socket, manifests, BootId::new(boot), inputs.clone());
+    let observers = Observers::new(tmux, link, pipe_socket, manifests.clone(), BootId::new(boot), inputs.clone());
     let projection = Projection::of_targets(&engine);
     let mut mainloop = MainLoop {
         world: World {
@@ -119,9 +121,9 @@ pub async fn start(options: &Options) -> Result<Started, CommandError> {
     for socket in sockets {
         mainloop.watch(&socket);
     }
-    let handle = Handle { inputs, synced: is_synced, roster: members, reader: opened.reader };
+    let handle = Handle { inputs, synced: is_synced, roster: members, reader: opened.reader, hooks: Arc::default() };
     tokio::spawn(reload::follow(options.paths.config_dir.clone(), loaded.config, replace_manifests, handle.clone()));
-    Ok(Started { handle, mainloop })
+    Ok(Started { handle, mainloop, manifests })
 }
 
 /// The tmux program, if it is there and not too old. Checked at the start, where somebody is there to read it.

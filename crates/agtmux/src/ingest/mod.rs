@@ -1,3 +1,4 @@
 //! Ways in for what agents leave behind, besides the API: each turns traces into readings and hands them to the daemon.
 
 pub mod files;
+pub mod hooks;

@@ -17,6 +17,7 @@ mod explain;
 mod files;
 mod filters;
 mod harmless;
+mod hook;
 mod hostile;
 mod link;
 mod list;

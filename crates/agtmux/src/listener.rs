@@ -1,4 +1,4 @@
-//! The daemon's socket: in a directory that only this user may enter, and never in the place of somebody else's file.
+//! The daemon's sockets: in a directory that only this user may enter, and never in the place of somebody else's file.
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};

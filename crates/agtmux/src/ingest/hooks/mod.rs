@@ -1,0 +1,52 @@
+//! The hooks of agents, on their way from the socket or the spool into the log.
+//!
+//! [`socket`] reads them and who sent them, [`spooled`] those that found no daemon; [`taking`] asks
+//! [`agtmux_agents::translate`] what they mean and [`owner`] whose they are, and answers only when they are in the log.
+
+mod owner;
+mod recent;
+mod socket;
+mod spooled;
+mod taking;
+mod unowned;
+
+use std::sync::{Arc, Mutex};
+
+use agtmux_agents::translate::Translator;
+use tokio::net::UnixListener;
+
+use crate::daemon::Handle;
+use crate::spool::Spool;
+use crate::target::manifests::Manifests;
+use recent::Recent;
+use unowned::Unowned;
+
+/// What takes hooks in.
+pub struct Hooks {
+    handle: Handle,
+    manifests: Manifests,
+    spool: Spool,
+    translator: Mutex<Translator>,
+    recent: Mutex<Recent>,
+    unowned: Mutex<Unowned>,
+}
+
+impl Hooks {
+    /// Takes hooks in for a daemon.
+    pub fn new(handle: Handle, manifests: Manifests, spool: Spool) -> Arc<Self> {
+        Arc::new(Self {
+            handle,
+            manifests,
+            spool,
+            translator: Mutex::default(),
+            recent: Mutex::default(),
+            unowned: Mutex::default(),
+        })
+    }
+
+    /// Serves until the task is dropped. What waits in the spool comes before what waits at the door.
+    pub async fn serve(self: Arc<Self>, listener: UnixListener) {
+        self.drain().await;
+        tokio::join!(socket::serve(&self, listener), self.drain_whenever_something_waits(), self.find_owners());
+    }
+}

@@ -1,0 +1,237 @@
+//! From one hook to the log: what it means, whose it is, and whether it is there.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use agtmux_agents::Reading;
+use agtmux_agents::translate::Translation;
+use agtmux_core::id::{ProcessKey, RuntimeId, TargetName};
+use agtmux_core::signal::{Claim, Signal, Source};
+use agtmux_tmux::server;
+use agtmux_wire::error::ErrorCode;
+use agtmux_wire::hook::HookHead;
+use futures_util::future;
+use serde_json::Value;
+
+use super::Hooks;
+use super::owner::{self, Owner, Sender};
+use super::recent::Progress;
+use crate::daemon::roster::{Conversation, Member};
+use crate::daemon::said::Said;
+use crate::daemon::world::LOCAL;
+use crate::error::CommandError;
+use crate::platform;
+use crate::target::socket;
+
+/// How much of a payload is looked at to be kept.
+const SEARCHED: usize = 128 * 1024;
+
+impl Hooks {
+    /// Takes in one hook. Once this has succeeded it need not be told again: it is in the log, or of no use to it.
+    ///
+    /// # Errors
+    /// Fails when the log does not take it, when the daemon is ending, and when it is better told by the spool.
+    pub(super) async fn take_in(
+        &self,
+        head: HookHead,
+        payload: &[u8],
+        lineage: Vec<ProcessKey>,
+    ) -> Result<(), CommandError> {
+        let name = (head.boot_ns, head.pid);
+        match locked(&self.recent).begin(name) {
+            Some(Progress::Done) => return Ok(()),
+            Some(Progress::UnderWay) => return Err(later("it is being taken in")),
+            None => {}
+        }
+        let taken = self.tell(&head, payload, lineage).await;
+        locked(&self.recent).end(name, taken.is_ok());
+        taken
+    }
+
+    async fn tell(&self, head: &HookHead, payload: &[u8], lineage: Vec<ProcessKey>) -> Result<(), CommandError> {
+        let text = String::from_utf8_lossy(payload);
+        let translation = self.translate(head, &text);
+        let sender = Sender {
+            agent: head.agent.clone(),
+            lineage,
+            session: translation.session.clone(),
+            in_pane: head.tmux_pane.is_some(),
+        };
+        match translation.foreign.map_or_else(|| self.owner(&sender), Owner::Nobody) {
+            Owner::Nobody(why) => {
+                tracing::debug!(agent = head.agent, event = head.event, why, "a hook is nobody's");
+                self.handle.hooks().passed_over();
+            }
+            Owner::Member(member) => {
+                self.post(said(head, claim(Some(member.runtime.clone()), &sender), &translation, &text)).await?;
+                self.learn(&member, conversation(&translation)).await?;
+                self.handle.hooks().taken();
+            }
+            Owner::SenderGone => return Err(later("its sender is gone")),
+            Owner::NotFoundYet => {
+                self.watch_server(head.tmux.as_deref()).await?;
+                self.post(said(head, claim(None, &sender), &translation, &text)).await?;
+                locked(&self.unowned).push(Instant::now(), sender, conversation(&translation));
+                self.handle.hooks().taken();
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells each agent that is found what its hooks called the conversation before it was.
+    pub(super) async fn find_owners(&self) {
+        let mut roster = self.handle.roster();
+        while roster.changed().await.is_ok() {
+            let owned = locked(&self.unowned).owned(Instant::now(), |sender| match self.owner(sender) {
+                Owner::Member(member) => Some(member),
+                Owner::NotFoundYet | Owner::SenderGone | Owner::Nobody(_) => None,
+            });
+            for (member, conversation) in owned {
+                self.learn(&member, conversation).await.ok();
+            }
+        }
+    }
+
+    /// What a payload means. One that is no JSON means nothing, and is kept to be looked at.
+    fn translate(&self, head: &HookHead, payload: &str) -> Translation {
+        let event = head.event.as_deref();
+        let parsed = match payload.trim() {
+            "" => Ok(Value::Object(serde_json::Map::new())),
+            payload => serde_json::from_str(payload),
+        };
+        match parsed {
+            Ok(payload) => locked(&self.translator).hook(&head.agent, event, &payload),
+            Err(error) => {
+                self.handle.hooks().unread();
+                let what = format!("a payload that is no JSON: {error}");
+                Translation {
+                    event: event.unwrap_or_default().to_owned(),
+                    readings: vec![Reading::new(Signal::Unsupported { what })],
+                    ..Translation::default()
+                }
+            }
+        }
+    }
+
+    fn owner(&self, sender: &Sender) -> Owner {
+        let registry = self.manifests.now();
+        if registry.get(&sender.agent).is_none() {
+            return Owner::Nobody("no agent has that name");
+        }
+        let roster = self.handle.roster().borrow().clone();
+        owner::owner(sender, &roster, |process| owner::helps(&registry, process))
+    }
+
+    /// Logs all that a hook says, in one go.
+    async fn post(&self, said: Said) -> Result<(), CommandError> {
+        let posts = said.into_signals().into_iter().map(|signal| self.handle.post(signal));
+        for posted in future::join_all(posts).await {
+            match posted {
+                Err(error) if !is_refusal(error.code) => return Err(error),
+                Ok(posted) => tracing::trace!(?posted, "a hook was taken in"),
+                // It belongs to nobody, and will not by being told again.
+                Err(error) => tracing::debug!(%error, "a hook was refused"),
+            }
+        }
+        Ok(())
+    }
+
+    /// Passes on what an agent calls its conversation, if that is news.
+    async fn learn(&self, member: &Member, heard: Conversation) -> Result<(), CommandError> {
+        let known = member.conversation.clone().unwrap_or_default();
+        let learned = Conversation {
+            // Another conversation has another record.
+            transcript: heard.transcript.or(known.transcript.clone().filter(|_| known.session == heard.session)),
+            session: heard.session,
+        };
+        if learned.session.is_none() || learned == known {
+            return Ok(());
+        }
+        self.handle.conversation(member.runtime.clone(), learned).await
+    }
+
+    /// Begins to watch the tmux server that a hook comes from: its agent may run on one that nobody asked about yet.
+    async fn watch_server(&self, tmux: Option<&str>) -> Result<(), CommandError> {
+        let path = tmux.and_then(|variable| server::socket_of_tmux_variable(variable.as_ref()));
+        match path.map(|path| socket::normal(&path)).filter(|path| is_own(path)) {
+            Some(path) => self.handle.watch(path).await,
+            None => Ok(()),
+        }
+    }
+}
+
+/// Not now; the spool will tell it again.
+fn later(why: &str) -> CommandError {
+    CommandError::new(ErrorCode::Timeout, why)
+}
+
+fn is_own(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|meta| meta.uid() == rustix::process::getuid().as_raw())
+}
+
+fn claim(runtime: Option<RuntimeId>, sender: &Sender) -> Claim {
+    Claim {
+        target: TargetName::new(LOCAL),
+        runtime,
+        pane: None,
+        process: None,
+        ancestors: Some(sender.lineage.clone()),
+    }
+}
+
+fn conversation(translation: &Translation) -> Conversation {
+    Conversation {
+        session: translation.session.clone(),
+        transcript: translation.transcript.as_ref().map(PathBuf::from),
+    }
+}
+
+fn said(head: &HookHead, claim: Claim, translation: &Translation, payload: &str) -> Said {
+    // Told twice, it counts once, also where the agent gives nothing to know it by.
+    let name = format!("{}.{}", head.boot_ns, head.pid);
+    let keyed = |reading: &Reading| match &reading.key {
+        Some(_) => reading.clone(),
+        None => reading.clone().with_key(name.clone()),
+    };
+    // A stamp from the future would make everything said until then seem older.
+    let said_at = head.boot_ns.min(platform::boot_clock_ns());
+    Said {
+        source: source(&head.agent, &translation.event),
+        claim,
+        event: Some(translation.event.clone()).filter(|event| !event.is_empty()),
+        source_seq: Some(said_at),
+        boot_ns: Some(said_at),
+        event_time: None,
+        readings: translation.readings.iter().map(keyed).collect(),
+        // What is kept in the end is shorter still; a megabyte need not be searched for secrets first.
+        payload: Some(payload[..payload.floor_char_boundary(SEARCHED)].to_owned())
+            .filter(|payload| !payload.is_empty()),
+    }
+}
+
+/// A plugin and a notify command come by the same way as hooks, and are told apart for `explain`.
+fn source(agent: &str, event: &str) -> Source {
+    match (agent, event) {
+        ("opencode", _) | (_, "notify" | "agent-turn-complete") => Source::Notify,
+        _ => Source::Hook,
+    }
+}
+
+/// Whether core said no. Everything else means that the log did not take it, and may take it later.
+fn is_refusal(code: ErrorCode) -> bool {
+    matches!(
+        code,
+        ErrorCode::BadName
+            | ErrorCode::NameTaken
+            | ErrorCode::TargetExists
+            | ErrorCode::TargetNotFound
+            | ErrorCode::RuntimeStale
+            | ErrorCode::PreconditionFailed
+    )
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
