@@ -21,6 +21,8 @@ mod http;
 #[cfg(target_os = "linux")]
 mod poller;
 #[cfg(target_os = "linux")]
+mod probe;
+#[cfg(target_os = "linux")]
 mod process;
 #[cfg(target_os = "linux")]
 mod report;

@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use crate::cleanup;
 use crate::daemon::Daemon;
 use crate::figures::changes::{Changes, Pace};
-use crate::figures::{durable, exec, idle, kill, list, output, restart, signal};
+use crate::figures::{durable, exec, hook, idle, kill, list, output, restart, signal};
 use crate::fleet::{Fleet, Pane};
 use crate::poller::{self, Polling};
 use crate::report::{self, Report, say};
@@ -76,6 +76,11 @@ pub(crate) fn main() -> Result<()> {
     {
         return kill::plain_watcher(socket, sessions);
     }
+    if let [flag, arguments @ ..] = given.as_slice()
+        && flag == hook::TIMER
+    {
+        return hook::time(arguments);
+    }
     // Cargo says whether it was asked to bench; `cargo test --benches` does not mean this.
     let asked = given.iter().any(|argument| argument == "--bench");
     given.retain(|argument| argument != "--bench");
@@ -117,6 +122,9 @@ async fn measure(arguments: &Arguments) -> Result<()> {
         let (items, _) = daemon.wait_for_agents(*agents).await?;
         durable::through_daemon(&daemon, &items, plan.rounds, &mut report).await?;
         idle::memory(&fleet, &daemon, "after the posts above", &mut report);
+        if agents == &smaller[0] {
+            hook::exec(&fleet, daemon, plan.runs, &mut report).await?;
+        }
     }
     largest_fleet(*largest, plan, &mut report).await?;
 
@@ -146,6 +154,7 @@ async fn largest_fleet(agents: usize, plan: &Plan, report: &mut Report) -> Resul
     let (items, _) = daemon.wait_for_agents(agents).await?;
     signal::posted(&fleet, &daemon, &items, plan.runs * 5, report).await?;
     signal::command(&fleet, &daemon, plan.runs, report).await?;
+    hook::to_stream(&fleet, &daemon, plan.runs, report).await?;
     durable::through_daemon(&daemon, &items, plan.rounds, report).await?;
     idle::memory(&fleet, &daemon, "after the posts above", report);
     changes(&fleet, &daemon, &polling, plan, report).await

@@ -7,7 +7,8 @@ use crate::support::{DEADLINE, Server, wait_until};
 
 #[tokio::test]
 async fn a_capture_has_styles_the_cursor_and_nothing_of_another_pane() {
-    let server = Server::start(r"printf '\033]2;a , title\007\033[1mbold\033[0m \033[2mdim\033[0m\n\nlast'; exec sleep 1000");
+    let server =
+        Server::start(r"printf '\033]2;a , title\007\033[1mbold\033[0m \033[2mdim\033[0m\n\nlast'; exec sleep 1000");
     wait_until("the pane is painted", || server.tmux(["capture-pane", "-p", "-t", "%0"]).contains("last"));
     let plain = Plain::new("tmux".as_ref(), &server.socket());
     let shown = capture(&plain, PaneId(0), DEADLINE).await.unwrap().expect("the pane is there");

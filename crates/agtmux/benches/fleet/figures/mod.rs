@@ -4,6 +4,7 @@
 pub(crate) mod changes;
 pub(crate) mod durable;
 pub(crate) mod exec;
+pub(crate) mod hook;
 pub(crate) mod idle;
 pub(crate) mod kill;
 pub(crate) mod list;

@@ -1,7 +1,5 @@
 //! From a signal to a follower of the stream: posted on a kept connection, and by `agtmux signal` in a pane.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -10,13 +8,13 @@ use agtmux_wire::list::PaneItem;
 use agtmux_wire::stream::Frame;
 use anyhow::{Context, Result};
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
-use rustix::fs::{CWD, FileType, Mode};
 use serde_json::json;
 
 use crate::daemon::Daemon;
 use crate::fleet::{AGTMUX, Fleet};
 use crate::follower::Follower;
 use crate::http::Connection;
+use crate::probe::Probe;
 use crate::report::{Figure, Goal, Report};
 use crate::stats::{Samples, ratio};
 
@@ -94,46 +92,26 @@ impl FileNotice {
 
 /// `agtmux signal`, run by an agent of its own; the baseline is the same agent running a program that does nothing.
 pub(crate) async fn command(fleet: &Fleet, daemon: &Daemon, runs: usize, report: &mut Report) -> Result<()> {
-    let agents = fleet.panes.len();
-    let fifos = [fleet.root().join("orders"), fleet.root().join("answers")];
-    for fifo in &fifos {
-        rustix::fs::mknodat(CWD, fifo, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?;
-    }
-    let [orders, answers] = fifos.each_ref().map(|fifo| fifo.display().to_string());
-    let script = format!(
-        "#!/bin/sh\nexec 3<{orders} 4>{answers}\nwhile read -r order <&3; do\n\
-         if [ \"$order\" = nothing ]; then /bin/true; echo done >&4; else {AGTMUX} signal \"$order\"; fi\ndone\n"
-    );
-    let program = fleet.write_program("probe/claude", &script)?;
-    fleet.ask(&["new-session", "-d", "-s", "probe", &format!("exec {}", program.display())])?;
-    let mut orders = File::create(&fifos[0])?;
-    let mut answers = BufReader::new(File::open(&fifos[1])?);
-    daemon.wait_for_agents(agents + 1).await?;
-
+    let mut probe = Probe::start(fleet, daemon, &format!("{AGTMUX} signal \"$order\"")).await?;
     let mut follower = Follower::open(&daemon.client).await?;
     let mut ours = Samples::default();
     let mut nothing = Samples::default();
     for run in 0..runs {
         let state = STATES[run % 2];
         let since = Instant::now();
-        writeln!(orders, "{state}")?;
-        ours.push(follower.wait_for(|frame| shows_in_probe(frame, state)).await? - since);
+        probe.order(state)?;
+        ours.push(follower.wait_for(|frame| Probe::is_shown_as(frame, state)).await? - since);
+        probe.done()?;
         let since = Instant::now();
-        writeln!(orders, "nothing")?;
-        answers.read_line(&mut String::new())?;
+        probe.nothing()?;
         nothing.push(since.elapsed());
     }
     report.add(Figure {
-        name: format!("`agtmux signal` run by an agent → stream, {agents} agents"),
+        name: format!("`agtmux signal` run by an agent → stream, {} agents", fleet.panes.len()),
         measured: ours.text(),
         baseline: format!("the agent runs `/bin/true`: {}", nothing.text()),
         ratio: Some(ratio(ours.p50(), nothing.p50())),
         goal: None,
     });
-    fleet.ask(&["kill-session", "-t", "=probe"]).map(|_| ())
-}
-
-fn shows_in_probe(frame: &Frame, state: &str) -> bool {
-    let (Frame::Snapshot { panes, .. } | Frame::Change { panes, .. }) = frame;
-    panes.iter().any(|pane| pane.identity.session_name == "probe" && pane.state.as_deref() == Some(state))
+    Ok(())
 }

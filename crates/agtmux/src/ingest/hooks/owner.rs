@@ -122,7 +122,7 @@ mod tests {
                     message: None,
                 },
                 conversation: session
-                    .map(|session| Conversation { session: Some(session.to_owned()), transcript: None }),
+                    .map(|session| Conversation { session: Some(session.to_owned()), ..Conversation::default() }),
             };
             (member.runtime.clone(), Arc::new(member))
         };

@@ -140,16 +140,12 @@ impl Hooks {
 
     /// Passes on what an agent calls its conversation, if that is news.
     async fn learn(&self, member: &Member, heard: Conversation) -> Result<(), CommandError> {
-        let known = member.conversation.clone().unwrap_or_default();
-        let learned = Conversation {
-            // Another conversation has another record.
-            transcript: heard.transcript.or(known.transcript.clone().filter(|_| known.session == heard.session)),
-            session: heard.session,
-        };
-        if learned.session.is_none() || learned == known {
+        let mut learned = member.conversation.clone().unwrap_or_default();
+        learned.learn(heard.clone());
+        if member.conversation.clone().unwrap_or_default() == learned {
             return Ok(());
         }
-        self.handle.conversation(member.runtime.clone(), learned).await
+        self.handle.conversation(member.runtime.clone(), heard).await
     }
 
     /// Begins to watch the tmux server that a hook comes from: its agent may run on one that nobody asked about yet.
@@ -185,6 +181,7 @@ fn conversation(translation: &Translation) -> Conversation {
     Conversation {
         session: translation.session.clone(),
         transcript: translation.transcript.as_ref().map(PathBuf::from),
+        standing: None,
     }
 }
 
