@@ -19,7 +19,7 @@ pub(super) struct EventsFile {
 
 impl EventsFile {
     pub(super) fn new(file: Located) -> Self {
-        let journal = Journal::new(Source::EventsFile, file, entry);
+        let journal = Journal::new(Source::EventsFile, file, Box::new(entry));
         Self { path: journal.path().clone(), journal, refused: None }
     }
 }

@@ -23,19 +23,22 @@ pub(super) struct Entry {
     pub(super) time: Option<SystemTime>,
 }
 
+/// Reads one line in the light of those before it.
+pub(super) type Interpret = Box<dyn FnMut(&str) -> Entry + Send>;
+
 /// A journal and how far it has been read.
 pub(super) struct Journal {
     source: Source,
     path: PathBuf,
     tail: Tail,
-    interpret: fn(&str) -> Entry,
+    interpret: Interpret,
     /// Whether a line that is too long is worth a word: agents' own records have many, which say nothing of interest.
     minds_long_lines: bool,
     looked_at: u64,
 }
 
 impl Journal {
-    pub(super) fn new(source: Source, file: Located, interpret: fn(&str) -> Entry) -> Self {
+    pub(super) fn new(source: Source, file: Located, interpret: Interpret) -> Self {
         let minds_long_lines = source == Source::EventsFile;
         Self { source, path: file.path(), tail: Tail::new(file), interpret, minds_long_lines, looked_at: 0 }
     }
@@ -71,7 +74,7 @@ impl Journal {
         Ok(grown.has_more)
     }
 
-    fn entries(&self, grown: &Grown) -> Vec<(Line, Entry, Moment)> {
+    fn entries(&mut self, grown: &Grown) -> Vec<(Line, Entry, Moment)> {
         let read = |line: &Line| {
             let entry = match &line.text {
                 Text::Whole(text) if text.trim().is_empty() => return None,

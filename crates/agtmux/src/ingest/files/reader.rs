@@ -15,6 +15,7 @@ use agtmux_core::id::RuntimeId;
 use agtmux_core::signal::Signal;
 use tokio::sync::{mpsc, watch};
 
+use super::order::Order;
 use super::surroundings;
 use super::trace::{News, Told, Trace};
 use super::watcher::{Change, Watcher};
@@ -41,6 +42,7 @@ pub(super) struct Reader {
     followed: BTreeMap<RuntimeId, Followed>,
     /// Whom a change in a directory may concern.
     concerned: BTreeMap<PathBuf, BTreeSet<(RuntimeId, usize)>>,
+    order: Order,
     trouble: Option<String>,
     next_scan: Instant,
 }
@@ -66,6 +68,7 @@ impl Reader {
             watcher: Watcher::new(),
             followed: BTreeMap::new(),
             concerned: BTreeMap::new(),
+            order: Order::default(),
             trouble: None,
             next_scan: Instant::now(),
         }
@@ -107,6 +110,7 @@ impl Reader {
         }
         let roster = self.roster.borrow_and_update().clone();
         self.followed.retain(|runtime, _| roster.contains_key(runtime));
+        self.order.keep(|runtime| roster.contains_key(runtime));
         for (runtime, member) in roster.iter() {
             match self.followed.get_mut(runtime) {
                 Some(followed) if Arc::ptr_eq(&followed.member, member) => {}
@@ -181,6 +185,7 @@ impl Reader {
             }
             self.watch_places();
         }
+        self.order.arrange(&mut news);
         let trouble = self.watcher.trouble();
         if trouble != self.trouble {
             news.0.push(Told::Trouble(trouble.clone()));

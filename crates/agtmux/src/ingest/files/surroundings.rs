@@ -7,6 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use super::claude::SessionFile;
 use super::events::EventsFile;
 use super::located::Located;
+use super::record::{Keeper, Record};
 use super::status::StatusFile;
 use super::trace::Trace;
 use crate::daemon::roster::Member;
@@ -22,10 +23,13 @@ pub(super) fn traces(member: &Member) -> Vec<Box<dyn Trace>> {
     if let Some(file) = surroundings.file("SCHMUX_EVENTS_FILE", "events", ".jsonl") {
         traces.push(Box::new(EventsFile::new(file)));
     }
-    if member.agent.as_str() == "claude"
-        && let Some(config) = surroundings.config("CLAUDE_CONFIG_DIR", ".claude")
+    if let Some((keeper, variable, usual)) = Keeper::of(member.agent.as_str())
+        && let Some(config) = surroundings.config(variable, usual)
     {
-        traces.push(Box::new(SessionFile::new(config)));
+        if keeper == Keeper::Claude {
+            traces.push(Box::new(SessionFile::new(config.clone())));
+        }
+        traces.push(Box::new(Record::new(keeper, config)));
     }
     traces
 }
@@ -49,9 +53,9 @@ impl Surroundings {
         self.variables.get(std::ffi::OsStr::new(name)).filter(|value| !value.is_empty())
     }
 
-    /// A directory that a variable names; else the usual one in the home directory.
-    fn config(&self, variable: &str, usual: &str) -> Option<PathBuf> {
-        let named = self.variable(variable).map(PathBuf::from);
+    /// A directory that a variable may name; else the usual one in the home directory.
+    fn config(&self, variable: Option<&str>, usual: &str) -> Option<PathBuf> {
+        let named = variable.and_then(|variable| self.variable(variable)).map(PathBuf::from);
         named.or_else(|| Some(Path::new(self.variable("HOME")?).join(usual))).filter(|path| path.is_absolute())
     }
 

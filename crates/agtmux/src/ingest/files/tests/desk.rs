@@ -15,7 +15,7 @@ use agtmux_core::time::Timestamp;
 use tempfile::TempDir;
 use tokio::sync::{mpsc, watch};
 
-use crate::daemon::roster::{Member, Roster};
+use crate::daemon::roster::{Conversation, Member, Roster};
 use crate::ingest::files::reader::Reader;
 use crate::ingest::files::trace::Told;
 use crate::platform;
@@ -75,6 +75,16 @@ impl Desk {
         key(pid)
     }
 
+    /// A process that has a file open.
+    pub(super) fn process_that_reads(&mut self, file: &Path) -> ProcessKey {
+        let mut command = Command::new("sleep");
+        command.arg("600").env_clear().env("HOME", self.dir.path()).stdin(fs::File::open(file).unwrap());
+        let child = command.spawn().unwrap();
+        let pid = child.id();
+        self.agents.push(child);
+        key(pid)
+    }
+
     /// A process that has started another one and waits for it.
     pub(super) fn launcher(&mut self) -> ProcessKey {
         let mut command = Command::new("sh");
@@ -128,6 +138,14 @@ impl Desk {
             roster.insert(member.runtime.clone(), Arc::new(member.clone()));
         });
         member
+    }
+
+    /// Something becomes known of a member's conversation.
+    pub(super) fn learn(&self, member: &Member, conversation: Option<Conversation>) {
+        let member = Member { conversation, ..member.clone() };
+        self.change_roster(|roster| {
+            roster.insert(member.runtime.clone(), Arc::new(member));
+        });
     }
 
     pub(super) fn leave(&self, member: &Member) {

@@ -4,4 +4,5 @@ mod claude;
 mod corpus;
 mod desk;
 mod events;
+mod record;
 mod status;
