@@ -12,6 +12,7 @@ mod command_line;
 pub mod detector;
 mod discover;
 pub mod guess;
+pub mod instructions;
 mod manifest;
 mod matching;
 mod reading;

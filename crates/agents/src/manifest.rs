@@ -38,6 +38,9 @@ pub struct Manifest {
     /// How its dialogs are found.
     #[serde(default)]
     pub dialog: DialogRules,
+    /// The file in a workspace from which the agent takes instructions, such as `.claude/CLAUDE.md`.
+    #[serde(default, deserialize_with = "path_below")]
+    pub instructions: Option<String>,
     /// What its titles say, in order; the first rule that fits decides.
     #[serde(default)]
     pub titles: Vec<SignRule>,
@@ -137,6 +140,14 @@ impl ManifestError {
 #[derive(Deserialize)]
 struct Contract {
     contract: Spanned<u32>,
+}
+
+/// A path that stays below the folder it is joined to.
+fn path_below<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let path = String::deserialize(deserializer)?;
+    let stays = !path.is_empty() && path.split('/').all(|part| !matches!(part, "" | "." | ".."));
+    let unexpected = || de::Error::invalid_value(de::Unexpected::Str(&path), &"a path below the workspace");
+    if stays { Ok(Some(path)) } else { Err(unexpected()) }
 }
 
 fn agent_id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {

@@ -14,6 +14,7 @@ pub mod listener;
 pub mod paths;
 pub mod platform;
 pub mod service;
+pub mod setup;
 pub mod spool;
 pub mod store;
 pub mod target;

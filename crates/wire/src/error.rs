@@ -86,6 +86,8 @@ error_codes! {
     StoreOwned = "E_STORE_OWNED", exit 1, status 500, "Another daemon owns the state directory.";
     StateDirForeign = "E_STATE_DIR_FOREIGN", exit 1, status 500, "The state directory belongs to somebody else or is open to others.";
     Store = "E_STORE", exit 1, status 500, "The database failed.";
+    SetupRefused = "E_SETUP_REFUSED", exit 4, status 409, "An agent's configuration cannot be edited safely and was left as it is.";
+    NotSetUp = "E_NOT_SET_UP", exit 1, status 409, "An agent does not have the hooks or instructions that it should have.";
     TmuxMissing = "E_TMUX_MISSING", exit 1, status 503, "No tmux program is installed.";
     TmuxTooOld = "E_TMUX_TOO_OLD", exit 1, status 503, "The installed tmux is older than 3.2.";
     Cancelled = "E_CANCELLED", exit 1, status 400, "The person said no.";

@@ -126,6 +126,7 @@ impl Agent {
                 "PreToolUse",
                 "PostToolUse",
                 "PostToolUseFailure",
+                "PostToolBatch",
                 "PermissionRequest",
                 "Notification",
                 "Stop",

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use agtmux_agents::Registry;
+use agtmux_agents::setup::{Installed, Scope, Wish};
 use agtmux_tmux::server;
 use agtmux_wire::daemon::{DaemonStatus, HookFigures};
 use agtmux_wire::error::ErrorCode;
@@ -17,6 +18,8 @@ use crate::daemon::startup::user_manifests;
 use crate::error::CommandError;
 use crate::paths::{check_socket_place, private_dir};
 use crate::platform;
+use crate::setup::job::{Job, Request};
+use crate::setup::places::Places;
 use crate::target::socket;
 
 /// Open files that a daemon with hundreds of streams needs.
@@ -64,6 +67,7 @@ pub async fn run(args: DoctorArgs, context: &Context) -> Result<(), CommandError
         configuration(context),
     ]);
     findings.extend(manifests(context));
+    findings.push(agent_hooks()?);
     findings.push(open_files());
     findings.extend(daemon(context).await);
     let failed = findings.iter().filter(|finding| finding.status == Status::Fail).count();
@@ -172,6 +176,31 @@ fn manifests(context: &Context) -> Vec<Finding> {
     }
     let fix = "mend or remove the file; the others count";
     problems.iter().map(|problem| finding(CHECK, Status::Fail, problem.to_string(), fix)).collect()
+}
+
+/// Whether the agents that are here have the hooks that tell what they do.
+fn agent_hooks() -> Result<Finding, CommandError> {
+    const CHECK: &str = "agent hooks";
+    let places = Places::from_env(std::env::current_dir().map_err(CommandError::internal)?);
+    let program = places.program(&std::env::current_exe().map_err(CommandError::internal)?)?;
+    let request = Request { wish: Wish::Install { program: &program }, scope: Scope::User, follows_links: true };
+    let mut current = Vec::new();
+    let mut missing = Vec::new();
+    for agent in places.agents() {
+        match Job::plan(agent, &request, &places) {
+            Ok(job) if job.installed() == Installed::Current => current.push(agent.id()),
+            Ok(_) => missing.push(agent.id()),
+            Err(error) => return Ok(finding(CHECK, Status::Warn, error.to_string(), error.hint())),
+        }
+    }
+    Ok(match (missing.is_empty(), current.is_empty()) {
+        (false, _) => {
+            let found = format!("missing or out of date for {}", missing.join(", "));
+            finding(CHECK, Status::Warn, found, format!("agtmux setup {}", missing.join(" ")))
+        }
+        (true, false) => ok(CHECK, current.join(", ")),
+        (true, true) => ok(CHECK, "no agent is installed"),
+    })
 }
 
 fn open_files() -> Finding {

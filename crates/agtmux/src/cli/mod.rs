@@ -7,12 +7,15 @@ pub mod completions;
 pub mod daemon;
 pub mod demo;
 pub mod doctor;
+pub mod edits;
 pub mod events;
 pub mod explain;
 pub mod helper;
 pub mod hook;
 pub mod list;
 pub mod output;
+pub mod provision;
+pub mod setup;
 pub mod signal;
 pub mod table;
 pub mod target;
@@ -71,6 +74,10 @@ enum Verb {
     Signal(signal::SignalArgs),
     /// Tell what happened to the agent that runs this; for the settings of agents, not for people
     Hook(hook::HookArgs),
+    /// Give agents the hooks that tell agtmux what they do
+    Setup(setup::SetupArgs),
+    /// Teach the agents of a workspace to say how they stand
+    Provision(provision::ProvisionArgs),
     /// Manage the places where agents run
     #[command(subcommand)]
     Target(target::TargetVerb),
@@ -153,6 +160,8 @@ async fn dispatch(verb: Verb, context: &Context) -> Result<(), CommandError> {
             hook::run(args);
             Ok(())
         }
+        Verb::Setup(args) => setup::run(&args, context),
+        Verb::Provision(args) => provision::run(&args, context),
         Verb::Target(verb) => target::run(verb, context).await,
         Verb::Daemon(verb) => daemon::control(verb, context).await,
         Verb::Doctor(args) => doctor::run(args, context).await,

@@ -1,5 +1,6 @@
 //! `config.toml`: what a person may set. Defaults < file < environment < flags.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -19,6 +20,8 @@ pub struct Config {
     pub tmux: TmuxConfig,
     /// How things are kept.
     pub store: StoreConfig,
+    /// How agents are taught to signal.
+    pub provision: ProvisionConfig,
 }
 
 /// `[state]`.
@@ -65,6 +68,14 @@ pub struct StoreConfig {
     pub events_days: u32,
     /// Days for which raw payloads are kept.
     pub payload_days: u32,
+}
+
+/// `[provision]`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct ProvisionConfig {
+    /// Which agent runs a model, by the name of the model.
+    pub models: BTreeMap<String, String>,
 }
 
 /// How hard a commit tries to reach the disk.

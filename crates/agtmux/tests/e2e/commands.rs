@@ -9,7 +9,10 @@ use crate::common::{AGTMUX, PROMISED, Run, TestEnvironment, redacted, wait_withi
 #[test]
 fn doctor_finds_what_is_wrong_and_says_how_to_mend_it() {
     let environment = TestEnvironment::with_tmux();
-    let well = environment.agtmux(&["doctor", "--json"]).ok().json();
+    // A machine on which tmux is installed and no agent is.
+    assert!(environment.shell("ln -s \"$(command -v tmux)\" bin/tmux").status().unwrap().success());
+    let doctor = |arguments: &[&str]| Run::of(environment.command(arguments).env("PATH", environment.path("bin")));
+    let well = doctor(&["doctor", "--json"]).ok().json();
     for item in well["items"].as_array().unwrap() {
         assert_eq!(item["status"], "ok", "{item:#}");
         assert!(item["check"].is_string() && item["detail"].is_string() && item["fix"].is_null(), "{item:#}");
@@ -23,7 +26,8 @@ fn doctor_finds_what_is_wrong_and_says_how_to_mend_it() {
     fs::write(environment.path("config/agtmux/agents/broken.toml"), "id = ").unwrap();
     fs::create_dir_all(environment.path("run/agtmux")).unwrap();
     fs::write(environment.socket(), "not a socket").unwrap();
-    let ill = environment.agtmux(&["doctor"]);
+    fs::create_dir_all(environment.path("home/.claude")).unwrap();
+    let ill = doctor(&["doctor"]);
     assert_eq!(ill.code, 4, "{ill:#?}");
     let text = redacted(&format!("{}{}", ill.stdout, ill.stderr), environment.root());
     let machine = [(r"tmux \d[^ \n]*", "tmux [VERSION]"), (r"at most \d+", "at most [N]"), (r"(?m)  +$", "")];

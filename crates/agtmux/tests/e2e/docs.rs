@@ -28,7 +28,7 @@ fn console_blocks_are_true() {
     agents[1].signal("running 'looking for the leak'").ok();
 
     let mut ran = 0;
-    for document in ["README.md", "docs/states.md", "docs/agents.md", "docs/configuration.md"] {
+    for document in ["README.md", "docs/states.md", "docs/agents.md", "docs/configuration.md", "docs/setup.md"] {
         let text = fs::read_to_string(root.join(document)).unwrap();
         for block in text.split("```console\n").skip(1) {
             let block = block.split("```").next().unwrap();

@@ -1,0 +1,314 @@
+//! `agtmux setup` and `agtmux provision` on files: what is written, what is refused, and that nothing is ever half written.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use insta::assert_snapshot;
+
+use crate::common::{AGTMUX, Background, Run, TestEnvironment, redacted, wait_for};
+
+const SETTINGS: &str = "{\n  // mine\n  \"model\": \"opus\",\n  \"hooks\": {\n    \"Stop\": [\n      { \"hooks\": [] } // loud\n    ]\n  }\n}\n";
+
+fn settings(environment: &TestEnvironment) -> PathBuf {
+    let folder = environment.path("home/.claude");
+    fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("settings.json");
+    fs::write(&file, SETTINGS).unwrap();
+    file
+}
+
+/// All files below a directory with their bytes.
+fn tree(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(dir).into_iter().flatten() {
+        let path = entry.unwrap().path();
+        if path.is_dir() && !path.is_symlink() {
+            files.extend(tree(&path));
+        } else {
+            files.push((path.clone(), fs::read(&path).unwrap_or_default()));
+        }
+    }
+    files.sort();
+    files
+}
+
+fn shown(run: &Run, environment: &TestEnvironment) -> String {
+    let program = PathBuf::from(AGTMUX).display().to_string();
+    let text = format!("{}{}exit code {}\n", run.stdout, run.stderr, run.code);
+    redacted(&text.replace(&program, "[AGTMUX]"), environment.root())
+}
+
+#[test]
+fn every_agent_is_set_up_checked_and_restored() {
+    let environment = TestEnvironment::new();
+    settings(&environment);
+    let all = ["claude", "codex", "gemini", "opencode", "copilot", "cursor"];
+    let before = tree(&environment.path("home"));
+    let setup = |arguments: &[&str]| {
+        let words: Vec<_> = ["setup"].iter().chain(&all).chain(arguments).copied().collect();
+        environment.agtmux(&words)
+    };
+    let mut text = String::new();
+    for arguments in [&["--check"][..], &[], &["--check"], &[], &["--remove"], &["--check"]] {
+        let run = setup(arguments);
+        text.push_str(&format!("$ agtmux setup {}\n{}\n", arguments.join(" "), shown(&run, &environment)));
+    }
+    assert_snapshot!(text);
+    assert_eq!(tree(&environment.path("home")), before);
+}
+
+#[test]
+fn a_dry_run_shows_the_difference_and_writes_nothing() {
+    let environment = TestEnvironment::new();
+    settings(&environment);
+    let before = tree(environment.root());
+    let run = environment.agtmux(&["setup", "claude", "copilot", "--dry-run"]).ok();
+    assert_eq!(tree(environment.root()), before);
+    // The difference is a patch that gives what setup gives.
+    let copy = environment.path("tmp/copy.json");
+    fs::write(&copy, SETTINGS).unwrap();
+    let claude = run.stdout.split("--- /dev/null").next().unwrap();
+    fs::write(environment.path("tmp/patch"), claude).unwrap();
+    let patched = environment.shell("patch -s tmp/copy.json tmp/patch").status().unwrap();
+    assert!(patched.success(), "{}", run.stdout);
+    environment.agtmux(&["setup", "claude"]).ok();
+    assert_eq!(fs::read(copy).unwrap(), fs::read(environment.path("home/.claude/settings.json")).unwrap());
+}
+
+#[test]
+fn the_hooks_that_are_written_can_be_run() {
+    let environment = TestEnvironment::new();
+    let program = environment.program("it's $HOME agtmux", "echo \"$@\" >> \"$HOME/ran\"; exit 7\n");
+    environment.agtmux(&["setup", "claude", "--program", program.to_str().unwrap()]).ok();
+    let text = fs::read_to_string(environment.path("home/.claude/settings.json")).unwrap();
+    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let command = document["hooks"]["Stop"][0]["hooks"][0]["command"].as_str().unwrap();
+    assert!(environment.shell(command).status().unwrap().success());
+    assert_eq!(fs::read_to_string(environment.path("home/ran")).unwrap(), "hook claude Stop\n");
+    // A program that is gone is neither an error nor a word in the conversation.
+    fs::remove_file(program).unwrap();
+    let gone = environment.shell(command).output().unwrap();
+    assert!(gone.status.success() && gone.stdout.is_empty() && gone.stderr.is_empty(), "{gone:?}");
+}
+
+#[test]
+fn a_program_that_moved_is_noticed_and_followed() {
+    let environment = TestEnvironment::new();
+    let file = settings(&environment);
+    environment.agtmux(&["setup", "claude", "--program", "/old/agtmux"]).ok();
+    let check = environment.agtmux(&["setup", "claude", "--check", "--json"]);
+    assert_eq!((check.code, check.json()["items"][0]["status"].as_str()), (1, Some("stale")), "{check:#?}");
+    environment.agtmux(&["setup", "claude"]).ok();
+    assert!(!fs::read_to_string(&file).unwrap().contains("/old/agtmux"));
+    environment.agtmux(&["setup", "claude", "--remove"]).ok();
+    assert_eq!(fs::read_to_string(&file).unwrap(), SETTINGS);
+}
+
+#[test]
+fn the_mode_stays_and_the_first_text_is_kept_once() {
+    let environment = TestEnvironment::new();
+    let file = settings(&environment);
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
+    environment.agtmux(&["setup", "claude", "--program", "/old/agtmux"]).ok();
+    environment.agtmux(&["setup", "claude"]).ok();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
+    let backup = environment.path("home/.claude/settings.json.agtmux-backup");
+    assert_eq!((mode(&file), mode(&backup)), (0o640, 0o640));
+    assert_eq!(fs::read_to_string(backup).unwrap(), SETTINGS);
+}
+
+#[test]
+fn what_cannot_be_edited_safely_is_refused() {
+    let environment = TestEnvironment::new();
+    let file = settings(&environment);
+    let real = environment.path("home/dotfiles.json");
+    let mut text = String::new();
+    let mut refused = |title: &str, arguments: &[&str]| {
+        let before = tree(&environment.path("home"));
+        let run = environment.agtmux(arguments);
+        assert_ne!(run.code, 0, "{title}: {run:#?}");
+        assert_eq!(tree(&environment.path("home")), before, "{title}");
+        text.push_str(&format!("## {title}\n{}\n", shown(&run, &environment)));
+    };
+    fs::write(&file, "{\n  \"model\": \"opus\"\n  \"hooks\": {}\n}\n").unwrap();
+    refused("broken JSON", &["setup", "claude"]);
+    refused("broken JSON, checked", &["setup", "claude", "--check"]);
+    fs::remove_file(&file).unwrap();
+    fs::write(&real, SETTINGS).unwrap();
+    symlink(&real, &file).unwrap();
+    refused("a link", &["setup", "claude"]);
+    fs::remove_file(&file).unwrap();
+    symlink(environment.path("nowhere"), &file).unwrap();
+    refused("a link to nothing", &["setup", "claude"]);
+    fs::remove_file(&file).unwrap();
+    fs::create_dir(&file).unwrap();
+    refused("a directory", &["setup", "claude"]);
+    fs::remove_dir(&file).unwrap();
+    fs::create_dir_all(environment.path("home/.copilot/hooks")).unwrap();
+    fs::write(environment.path("home/.copilot/hooks/agtmux.json"), "{}").unwrap();
+    refused("somebody else's file of our name", &["setup", "copilot"]);
+    refused("no such agent", &["setup", "vim"]);
+    refused("no such workspace", &["provision", "nowhere"]);
+    fs::create_dir(environment.path("ws")).unwrap();
+    fs::create_dir(environment.path("ws/.claude")).unwrap();
+    fs::write(environment.path("ws/.claude/CLAUDE.md"), "# Mine\n<!-- SCHMUX:BEGIN -->\n").unwrap();
+    refused("a block without an end", &["provision", "ws", "--agent", "claude"]);
+    assert_snapshot!(text);
+}
+
+#[test]
+fn a_link_is_followed_when_that_is_wished() {
+    let environment = TestEnvironment::new();
+    let file = settings(&environment);
+    let real = environment.path("home/dotfiles.json");
+    fs::rename(&file, &real).unwrap();
+    symlink(&real, &file).unwrap();
+    environment.agtmux(&["setup", "claude", "--follow-links"]).ok();
+    assert!(file.is_symlink());
+    assert!(fs::read_to_string(&real).unwrap().contains("hook claude Stop"));
+    environment.agtmux(&["setup", "claude", "--follow-links", "--remove"]).ok();
+    assert_eq!(fs::read_to_string(&real).unwrap(), SETTINGS);
+}
+
+#[test]
+fn without_a_home_nothing_is_guessed() {
+    let environment = TestEnvironment::new();
+    let run = Run::of(environment.command(&["setup", "claude"]).env("HOME", ""));
+    assert_ne!(run.code, 0, "{run:#?}");
+    assert!(run.stderr.contains("hint: set HOME"), "{run:#?}");
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_left_alone() {
+    let environment = TestEnvironment::new();
+    let file = settings(&environment);
+    let folder = file.parent().unwrap();
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o555)).unwrap();
+    // Root may write everywhere, so that the command runs as nobody in particular.
+    environment.shell("chmod -R a+rwX . && chmod 555 home/.claude").status().unwrap();
+    let run = if rustix::process::getuid().is_root() {
+        let mut as_nobody = Command::new("setpriv");
+        as_nobody.args(["--reuid=65534", "--regid=65534", "--clear-groups", AGTMUX, "setup", "claude"]);
+        in_the_environment(&environment, &mut as_nobody);
+        as_nobody.env("XDG_STATE_HOME", environment.path("tmp/state"));
+        Run::of(&mut as_nobody)
+    } else {
+        environment.agtmux(&["setup", "claude"])
+    };
+    assert_eq!(run.code, 4, "{run:#?}");
+    assert!(run.stderr.contains("E_SETUP_REFUSED"), "{run:#?}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), SETTINGS);
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// The program under a tracer of system calls, which can end or hold it at any of them.
+fn traced(environment: &TestEnvironment, call: &str, what: &str, arguments: &[&str]) -> Command {
+    let mut command = Command::new("strace");
+    let (trace, inject) = (format!("trace={call}"), format!("inject={call}:{what}"));
+    command.args(["-f", "-o", "tmp/trace", "-e", &trace, "-e", &inject, AGTMUX]).args(arguments);
+    in_the_environment(environment, &mut command);
+    command
+}
+
+/// Gives a command the variables that the program has in an environment.
+fn in_the_environment(environment: &TestEnvironment, command: &mut Command) {
+    command.env_clear().current_dir(environment.root()).stdin(Stdio::null());
+    for (name, value) in environment.command(&[]).get_envs() {
+        command.env(name, value.unwrap_or_default());
+    }
+}
+
+/// The calls by which the installer changes anything.
+const WRITES: &str = "write,fsync,fchmod,rename,renameat,linkat,unlink,unlinkat,mkdir";
+
+/// F90: killed at any of its calls, the installer leaves the old file or the new one, and the next run completes it.
+#[test]
+fn killed_at_any_write_it_leaves_the_old_text_or_the_new() {
+    let environment = TestEnvironment::new();
+    let file = settings(&environment);
+    let home = environment.path("home");
+    let old = tree(&home);
+    environment.agtmux(&["setup", "claude", "codex"]).ok();
+    let new = tree(&home);
+    let start_over = || {
+        fs::remove_dir_all(&home).unwrap();
+        for (path, bytes) in &old {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, bytes).unwrap();
+        }
+    };
+    let states = |name: &str| -> Vec<Option<Vec<u8>>> {
+        let find = |tree: &[(PathBuf, Vec<u8>)]| {
+            tree.iter().find(|(path, _)| path.ends_with(name)).map(|(_, bytes)| bytes.clone())
+        };
+        vec![find(&old), find(&new)]
+    };
+    let mut killed = 0;
+    for call in WRITES.split(',') {
+        for place in 1.. {
+            start_over();
+            let kill = format!("signal=KILL:when={place}");
+            let run = Run::of(&mut traced(&environment, call, &kill, &["setup", "claude", "codex"]));
+            if run.code == 0 {
+                break;
+            }
+            killed += 1;
+            for name in ["settings.json", "settings.json.agtmux-backup", "hooks.json", "config.toml"] {
+                let found = tree(&home).into_iter().find(|(path, _)| path.ends_with(name)).map(|(_, bytes)| bytes);
+                assert!(states(name).contains(&found), "{name} after {call} {place}: {found:?}");
+            }
+            // Whatever was left, the next run makes it whole and leaves nothing else behind.
+            environment.agtmux(&["setup", "claude", "codex"]).ok();
+            assert_eq!(tree(&home), new, "after {call} {place}");
+        }
+    }
+    assert!(killed >= 20, "only {killed} calls were found to stop at");
+    environment.agtmux(&["setup", "claude", "codex", "--remove"]).ok();
+    assert_eq!(fs::read_to_string(file).unwrap(), SETTINGS);
+}
+
+/// F91: what somebody else writes between our reading and our writing is not lost.
+#[test]
+fn a_file_that_changes_meanwhile_is_not_overwritten() {
+    let environment = TestEnvironment::new();
+    let file = settings(&environment);
+    // The installer is held for some seconds when it has written its text beside the file.
+    let held =
+        Background::start(&mut traced(&environment, "fsync", "delay_enter=3000000:when=1", &["setup", "claude"]));
+    let beside = environment.path("home/.claude/.settings.json.agtmux-new");
+    wait_for("the text beside the file", || beside.exists().then_some(()).ok_or("nothing there"));
+    fs::write(&file, "{ \"model\": \"theirs\" }\n").unwrap();
+    let run = held.finish();
+    assert_eq!(run.code, 4, "{run:#?}");
+    assert!(run.stderr.contains("was changed by somebody else meanwhile"), "{run:#?}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "{ \"model\": \"theirs\" }\n");
+    assert!(!beside.exists());
+    // A second setup meanwhile would have been told to wait; now it may go on.
+    environment.agtmux(&["setup", "claude"]).ok();
+    assert!(fs::read_to_string(&file).unwrap().contains("theirs"));
+}
+
+#[test]
+fn provisioning_teaches_and_forgets() {
+    let environment = TestEnvironment::new();
+    let workspace = environment.path("ws");
+    fs::create_dir_all(workspace.join(".gemini")).unwrap();
+    fs::write(workspace.join(".gemini/GEMINI.md"), "# Ours\n\nBe brief.").unwrap();
+    environment.configure("[provision.models]\nhouse = \"gemini\"\n");
+    let before = tree(&workspace);
+    let provision = |arguments: &[&str]| {
+        let names =
+            ["provision", "ws", "--agent", "claude-opus", "--agent", "house", "--agent", "kimi", "--agent", "vim"];
+        let words: Vec<_> = names.iter().chain(arguments).copied().collect();
+        environment.agtmux(&words)
+    };
+    let mut text = String::new();
+    for arguments in [&["--check"][..], &[], &[], &["--check"], &["--remove"], &["--remove"]] {
+        text.push_str(&format!("$ {}\n{}\n", arguments.join(" "), shown(&provision(arguments), &environment)));
+    }
+    assert_snapshot!(text);
+    assert_eq!(tree(&workspace), before);
+    assert!(!workspace.join(".claude").exists());
+}
