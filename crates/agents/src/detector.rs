@@ -5,8 +5,9 @@
 //! that is being written, and of that only as much as could still become a marker.
 //!
 //! ```text
-//!  bytes ─▶ skip: nothing of interest? ─▶ machine: ECMA-48, byte by byte ─┬─▶ line: marker, near miss ─▶ redraw
-//!                                                                        └─▶ osc: titles, notices, states
+//!  bytes ─▶ reader ─┬─▶ skip: nothing of interest here
+//!                  ├─▶ osc: titles, notices, states
+//!                  └─▶ machine: ECMA-48, byte by byte ─▶ line: markers, near misses ─▶ redraw: is it news?
 //! ```
 //!
 //! A line is what a reader of the screen would call one (F3). Agents draw by cursor moves: a move to another row, or
@@ -24,12 +25,13 @@
 mod line;
 mod machine;
 mod osc;
+mod reader;
 mod redraw;
 mod sighting;
 mod skip;
 mod text;
 
-use machine::Machine;
+use reader::Reader;
 use redraw::Redraws;
 
 pub use sighting::{Miss, PromptMark, Sighting, Statement};
@@ -40,7 +42,7 @@ pub const BOUND: usize = 4096;
 /// Reads the output of one pane. A quiet pane's detector is small: buffers exist only while something is half read.
 #[derive(Debug, Default)]
 pub struct SignalDetector {
-    machine: Machine,
+    reader: Reader,
     redraws: Redraws,
     title: Option<Box<str>>,
     near_miss: Option<Box<str>>,
@@ -55,7 +57,7 @@ impl SignalDetector {
     /// Takes the next bytes of the stream. Where the stream was cut into pieces makes no difference.
     pub fn feed(&mut self, bytes: &[u8], out: &mut Vec<Sighting>) {
         let before = out.len();
-        self.machine.feed(bytes, out);
+        self.reader.feed(bytes, out);
         self.keep_news(out, before);
     }
 
@@ -64,14 +66,17 @@ impl SignalDetector {
     /// A line that is not yet a marker stays as it is, for an agent may write one slowly.
     pub fn flush(&mut self, out: &mut Vec<Sighting>) {
         let before = out.len();
-        self.machine.flush(out);
+        if let Some(marker) = self.reader.unended_marker() {
+            self.reader.pass_marker();
+            out.push(Sighting::Marker(marker));
+        }
         self.keep_news(out, before);
         out.extend(self.redraws.settle().map(Sighting::Marker));
     }
 
     /// Whether [`Self::flush`] would have something to do, so that nobody sets a timer for nothing.
     pub fn pending(&self) -> bool {
-        self.machine.has_unended_marker() || self.redraws.undecided()
+        self.reader.unended_marker().is_some() || self.redraws.undecided()
     }
 
     /// Tells the detector what was found by [`recover`], so that a redraw of it is no news (F6).
@@ -101,14 +106,14 @@ impl SignalDetector {
 /// The last marker in captured scrollback: what was said while nobody listened. Whether it still holds is unknown, so it
 /// is good for a low confidence and never for a notification (F6, F7).
 pub fn recover(scrollback: &[u8]) -> Option<Statement> {
-    let mut machine = Machine::default();
+    let mut reader = Reader::default();
     let mut seen = Vec::new();
-    machine.feed(scrollback, &mut seen);
-    machine.flush(&mut seen);
-    seen.into_iter().rev().find_map(|sighting| match sighting {
+    reader.feed(scrollback, &mut seen);
+    let last = seen.into_iter().rev().find_map(|sighting| match sighting {
         Sighting::Marker(statement) => Some(statement),
         _ => None,
-    })
+    });
+    reader.unended_marker().or(last)
 }
 
 /// Keeps the newer of two texts; true if they differ.

@@ -17,7 +17,7 @@ pub(super) struct Line {
     at: Option<(u16, u16)>,
     /// Whether nothing but two dashes stood before the opening.
     alone: bool,
-    /// False while it is not known what stands before: see [`Self::joined_midway`].
+    /// False while it is not known what stands before: see [`Self::midway`].
     settled: bool,
     /// What follows the opening.
     body: Vec<u8>,
@@ -50,7 +50,7 @@ impl Default for Line {
 
 impl Line {
     /// A line of which an unknown part was missed. Once it ended, the next one is known.
-    pub(super) fn joined_midway() -> Self {
+    pub(super) fn midway() -> Self {
         Self { settled: false, ..Self::default() }
     }
 
@@ -64,15 +64,33 @@ impl Line {
         matches!(self.part, Part::Opening(_) | Part::Body)
     }
 
-    /// A byte of text.
-    pub(super) fn text(&mut self, byte: u8, out: &mut Vec<Sighting>) {
-        let begins_char = byte & 0xc0 != 0x80;
-        if let Some((_, column)) = &mut self.at
-            && begins_char
-        {
-            *column = column.saturating_add(1);
+    /// Text, as bytes.
+    pub(super) fn text(&mut self, text: &[u8], out: &mut Vec<Sighting>) {
+        let indifferent = self.part == Part::Text && self.settled;
+        if indifferent && !text.contains(&b'<') {
+            return self.advance(text);
         }
+        for &byte in text {
+            self.text_byte(byte, out);
+        }
+    }
+
+    /// The cursor moves over text.
+    fn advance(&mut self, text: &[u8]) {
+        if let Some((_, column)) = &mut self.at {
+            let chars = text.iter().filter(|byte| **byte & 0xc0 != 0x80).count();
+            *column = column.saturating_add(u16::try_from(chars).unwrap_or(u16::MAX));
+        }
+    }
+
+    fn text_byte(&mut self, byte: u8, out: &mut Vec<Sighting>) {
+        self.advance(&[byte]);
         if !self.settled {
+            // Wherever the line began, it holds text now; and where it is on the screen is known too.
+            if self.at.is_some() && !matches!(byte, b' ' | b'-' | b'<' | 0x80..) {
+                self.settled = true;
+                self.part = Part::Text;
+            }
             return;
         }
         self.part = match (self.part, byte) {
@@ -120,7 +138,7 @@ impl Line {
             _ => 1,
         };
         for _ in 0..spaces {
-            self.text(b' ', out);
+            self.text(b" ", out);
         }
         self.at = to;
     }
@@ -130,7 +148,7 @@ impl Line {
         match self.at {
             _ if column == 1 => self.end(out),
             Some((row, _)) => self.move_to(row, column, out),
-            None => self.text(b' ', out),
+            None => self.text(b" ", out),
         }
     }
 
@@ -138,7 +156,7 @@ impl Line {
     pub(super) fn move_to(&mut self, row: u16, column: u16, out: &mut Vec<Sighting>) {
         match self.at {
             Some((here, from)) if here == row && from == column => {}
-            Some((here, from)) if here == row && from < column => self.text(b' ', out),
+            Some((here, from)) if here == row && from < column => self.text(b" ", out),
             // The row before is unknown, and may be this one.
             None if !self.settled => {}
             _ => self.end(out),
@@ -157,8 +175,19 @@ impl Line {
         *self = Self::default();
     }
 
-    /// The marker, if the line reads as one already.
-    pub(super) fn marker(&self) -> Result<Statement, Miss> {
+    /// The marker on the line, if it reads as one already.
+    pub(super) fn unended_marker(&self) -> Option<Statement> {
+        if self.part == Part::Body { self.marker().ok() } else { None }
+    }
+
+    /// The marker was taken note of. What still comes on the line is text.
+    pub(super) fn pass_marker(&mut self) {
+        self.part = Part::Text;
+        self.body = Vec::new();
+    }
+
+    /// What the opened line reads as.
+    fn marker(&self) -> Result<Statement, Miss> {
         let body = text::clean(&self.body);
         let Some(body) = body.trim_end_matches(text::is_gutter).strip_suffix(CLOSING) else {
             return Err(if body.contains(CLOSING) { Miss::NotAlone } else { Miss::NotClosed });
@@ -167,19 +196,6 @@ impl Line {
             return Err(Miss::NotAlone);
         }
         body.split_once(':').and_then(|(state, message)| Statement::new(state, message)).ok_or(Miss::UnknownState)
-    }
-
-    /// Whether the line ends with what closes a marker, which a look at the last bytes can tell.
-    pub(super) fn is_closed(&self) -> bool {
-        self.part == Part::Body && self.marker().is_ok()
-    }
-
-    /// Takes the marker off the line. What still comes on it is text.
-    pub(super) fn take_marker(&mut self) -> Option<Statement> {
-        let marker = (self.part == Part::Body).then(|| self.marker().ok()).flatten()?;
-        self.part = Part::Text;
-        self.body = Vec::new();
-        Some(marker)
     }
 }
 

@@ -3,13 +3,13 @@
 use memchr::{memchr, memchr3};
 
 use super::line::Line;
-use super::sighting::Sighting;
-use super::{BOUND, osc, skip};
+use super::sighting::{Sighting, Statement};
+use super::{BOUND, osc};
 
-const BEL: u8 = 0x07;
+pub(super) const BEL: u8 = 0x07;
 const CAN: u8 = 0x18;
 const SUB: u8 = 0x1a;
-const ESC: u8 = 0x1b;
+pub(super) const ESC: u8 = 0x1b;
 const DEL: u8 = 0x7f;
 
 /// The state machine of a terminal, without the terminal.
@@ -44,112 +44,118 @@ struct Csi {
 }
 
 impl Machine {
-    pub(super) fn feed(&mut self, bytes: &[u8], out: &mut Vec<Sighting>) {
-        let mut rest = bytes;
-        while let Some((&byte, after)) = rest.split_first() {
-            rest = match self.state {
-                State::Osc => self.osc(rest, out),
-                State::OtherString => self.other_string(rest),
-                State::Ground if !self.line.is_opened() => {
-                    let (nothing, rest) = rest.split_at(skip::uninteresting(rest));
-                    self.pass_over(nothing);
-                    match rest.split_first() {
-                        Some((&byte, rest)) => {
-                            self.step(byte, out);
-                            rest
-                        }
-                        None => rest,
-                    }
+    /// A machine that comes to a stream of which it knows nothing, before an ESC or outside of any sequence.
+    pub(super) fn midway() -> Self {
+        Self { line: Line::midway(), ..Self::default() }
+    }
+
+    /// Whether it knows what stands on the line.
+    pub(super) fn is_settled(&self) -> bool {
+        self.line.is_settled()
+    }
+
+    /// Whether it is outside of sequences and no marker has been opened: then most bytes mean nothing to it.
+    pub(super) fn is_idle(&self) -> bool {
+        matches!(self.state, State::Ground) && !self.line.is_opened()
+    }
+
+    /// Takes bytes until it is idle. Returns how many.
+    pub(super) fn crawl_until_idle(&mut self, bytes: &[u8], out: &mut Vec<Sighting>) -> usize {
+        let mut at = 0;
+        while at < bytes.len() && !self.is_idle() {
+            at += self.crawl_on(&bytes[at..], out);
+        }
+        at
+    }
+
+    /// Takes all of the bytes.
+    pub(super) fn crawl(&mut self, bytes: &[u8], out: &mut Vec<Sighting>) {
+        let mut at = 0;
+        while at < bytes.len() {
+            at += self.crawl_on(&bytes[at..], out);
+        }
+    }
+
+    /// The marker on a line that has not ended, if there is one.
+    pub(super) fn unended_marker(&self) -> Option<Statement> {
+        self.line.unended_marker()
+    }
+
+    /// The rest of the line is no part of a marker.
+    pub(super) fn pass_marker(&mut self) {
+        self.line.pass_marker();
+    }
+
+    /// Forgets a string that somebody else read to its end.
+    pub(super) fn leave_string(&mut self) {
+        if matches!(self.state, State::Osc | State::OtherString) {
+            self.state = State::Ground;
+            self.osc = Vec::new();
+        }
+    }
+
+    /// Takes a run of text, the rest of a sequence or string, or one byte. Returns how many bytes that were.
+    #[inline]
+    fn crawl_on(&mut self, bytes: &[u8], out: &mut Vec<Sighting>) -> usize {
+        match self.state {
+            State::Ground => match bytes.iter().position(|byte| matches!(byte, 0x00..=0x1f | &DEL)) {
+                Some(0) => self.step(bytes[0], out),
+                end => {
+                    let end = end.unwrap_or(bytes.len());
+                    self.line.text(&bytes[..end], out);
+                    end
                 }
-                _ => {
-                    self.step(byte, out);
-                    after
-                }
-            };
+            },
+            State::Csi(csi) => self.csi(csi, bytes, out),
+            State::Osc => self.osc(bytes, out),
+            State::OtherString => self.other_string(bytes),
+            State::Escape | State::EscapeIntermediate => self.step(bytes[0], out),
         }
     }
 
-    /// Whether there is a marker on a line that has not ended.
-    pub(super) fn has_unended_marker(&self) -> bool {
-        self.line.is_closed()
-    }
-
-    /// Reports the marker on a line that has not ended.
-    pub(super) fn flush(&mut self, out: &mut Vec<Sighting>) {
-        out.extend(self.line.take_marker().map(Sighting::Marker));
-    }
-
-    /// Brings the machine behind bytes that [`skip`] found nothing in.
-    ///
-    /// Most of them need not be looked at: a short stretch before the end tells in which state the machine is there,
-    /// provided that a line begins in it. If none does, a longer stretch is tried.
-    fn pass_over(&mut self, bytes: &[u8]) {
-        let mut stretch = 64;
-        while stretch < bytes.len() {
-            if let Some(there) = Self::joined_midway(&bytes[bytes.len() - stretch..]) {
-                self.state = there.state;
-                self.line = there.line;
-                return;
-            }
-            stretch *= 8;
-        }
-        self.step_all(bytes);
-    }
-
-    /// The machine after bytes from the midst of a stream, outside of strings, if they tell enough.
-    fn joined_midway(bytes: &[u8]) -> Option<Self> {
-        let mut machine = Self { line: Line::joined_midway(), ..Self::default() };
-        // Whatever the machine was in: an ESC begins a sequence, and one of these ends what is not a string.
-        let sure = bytes.iter().position(|byte| matches!(byte, &ESC | 0x60..=0x7e))?;
-        let known = if bytes[sure] == ESC { sure } else { sure + 1 };
-        machine.step_all(&bytes[known..]);
-        machine.line.is_settled().then_some(machine)
-    }
-
-    /// Steps over bytes in which there is nothing to report.
-    fn step_all(&mut self, bytes: &[u8]) {
-        let mut nothing = Vec::new();
-        for &byte in bytes {
-            self.step(byte, &mut nothing);
-        }
-    }
-
-    /// Takes one byte outside of strings.
-    fn step(&mut self, byte: u8, out: &mut Vec<Sighting>) {
-        match (byte, &mut self.state) {
-            (ESC, _) => {
-                self.line.cut();
-                self.state = State::Escape;
-            }
-            (CAN | SUB, _) => {
-                self.line.cut();
-                self.state = State::Ground;
-            }
+    /// Takes one byte that is no text and no part of a control sequence or string.
+    fn step(&mut self, byte: u8, out: &mut Vec<Sighting>) -> usize {
+        match (byte, self.state) {
             (0x00..=0x1f, _) => self.control(byte, out),
-            (DEL, State::Ground) => self.line.cut(),
-            (_, State::Ground) => self.line.text(byte, out),
+            (DEL.., State::Ground) => self.line.cut(),
             // Inside of sequences these are no more than noise.
-            (DEL.., _) => {}
+            (DEL.., _) | (0x20..=0x2f, State::EscapeIntermediate) => {}
             (_, State::Escape) => self.escape(byte, out),
-            (0x20..=0x2f, State::EscapeIntermediate) => {}
-            (_, State::Csi(csi)) => match byte {
+            _ => self.state = State::Ground,
+        }
+        1
+    }
+
+    /// Takes the rest of a control sequence, up to a control if there is one in its midst.
+    fn csi(&mut self, mut csi: Csi, bytes: &[u8], out: &mut Vec<Sighting>) -> usize {
+        for (at, &byte) in bytes.iter().enumerate() {
+            match byte {
                 b'0'..=b'9' => csi.digit(byte - b'0'),
                 b';' => csi.index += 1,
                 0x20..=0x3f => csi.plain = false,
+                DEL.. => {}
+                0x00..=0x1f => {
+                    self.state = State::Csi(csi);
+                    self.control(byte, out);
+                    return at + 1;
+                }
                 _ => {
-                    let csi = *csi;
                     self.state = State::Ground;
                     self.moved(csi, byte, out);
+                    return at + 1;
                 }
-            },
-            (_, State::EscapeIntermediate | State::Osc | State::OtherString) => self.state = State::Ground,
+            }
         }
+        self.state = State::Csi(csi);
+        bytes.len()
     }
 
     /// A C0 control, which is obeyed in the midst of a sequence too.
     fn control(&mut self, byte: u8, out: &mut Vec<Sighting>) {
         self.line.cut();
         match byte {
+            ESC => self.state = State::Escape,
+            CAN | SUB => self.state = State::Ground,
             BEL => out.push(Sighting::Bell),
             b'\t' => self.line.forward(1, out),
             // Backspace, line feed, vertical tab, form feed, carriage return.
@@ -189,38 +195,44 @@ impl Machine {
         }
     }
 
-    /// Takes the rest of an OSC string, or as much of it as there is. Returns what follows.
-    fn osc<'a>(&mut self, bytes: &'a [u8], out: &mut Vec<Sighting>) -> &'a [u8] {
-        let end = memchr3(BEL, ESC, CAN, bytes).unwrap_or(bytes.len());
-        let end = memchr(SUB, &bytes[..end]).unwrap_or(end);
-        let (payload, rest) = bytes.split_at(end);
+    /// Takes the rest of an OSC string, or as much of it as there is.
+    fn osc(&mut self, bytes: &[u8], out: &mut Vec<Sighting>) -> usize {
+        let end = osc_end(bytes);
+        let payload = &bytes[..end.unwrap_or(bytes.len())];
         let room = BOUND.saturating_sub(self.osc.len());
-        let payload = &payload[..payload.len().min(room)];
-        let Some(terminator) = rest.first() else {
-            self.osc.extend_from_slice(payload);
-            return rest;
+        self.osc.extend_from_slice(&payload[..payload.len().min(room)]);
+        let Some(end) = end else {
+            return bytes.len();
         };
-        if self.osc.is_empty() {
-            out.extend(osc::sighting(payload));
-        } else {
-            self.osc.extend_from_slice(payload);
-            out.extend(osc::sighting(&std::mem::take(&mut self.osc)));
-        }
+        out.extend(osc::sighting(&std::mem::take(&mut self.osc)));
         self.state = State::Ground;
-        // A BEL ends the string and is no bell. The others are more than an end.
-        if *terminator == BEL { &rest[1..] } else { rest }
+        after(bytes, end)
     }
 
-    /// Passes over the rest of another string, or as much of it as there is. Returns what follows.
-    fn other_string<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
-        match memchr3(ESC, CAN, SUB, bytes) {
-            Some(end) => {
-                self.state = State::Ground;
-                &bytes[end..]
-            }
-            None => &[],
+    /// Passes over the rest of another string, or as much of it as there is.
+    fn other_string(&mut self, bytes: &[u8]) -> usize {
+        let end = other_string_end(bytes);
+        if end.is_some() {
+            self.state = State::Ground;
         }
+        end.unwrap_or(bytes.len())
     }
+}
+
+/// Where an OSC string ends.
+pub(super) fn osc_end(bytes: &[u8]) -> Option<usize> {
+    let end = memchr3(BEL, ESC, CAN, bytes);
+    memchr(SUB, &bytes[..end.unwrap_or(bytes.len())]).or(end)
+}
+
+/// Where a DCS, APC, PM or SOS string ends.
+pub(super) fn other_string_end(bytes: &[u8]) -> Option<usize> {
+    memchr3(ESC, CAN, SUB, bytes)
+}
+
+/// Where to go on after a string. A BEL only ends it, and is no bell; the others mean something themselves.
+pub(super) fn after(bytes: &[u8], end: usize) -> usize {
+    end + usize::from(bytes[end] == BEL)
 }
 
 impl Csi {

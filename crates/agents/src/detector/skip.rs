@@ -5,32 +5,31 @@
 //! things that are of interest can be told by two neighbouring bytes alone, wherever they stand, and all bytes of a
 //! block can be asked at once.
 
-/// So many bytes are asked at once. The loop over them is written such that compilers turn it into vector instructions.
-const BLOCK: usize = 64;
-
 /// How many bytes at the beginning can be passed over: in them no string begins, no bell rings and no marker opens.
 pub(super) fn uninteresting(bytes: &[u8]) -> usize {
+    let passed = blocks::<64, 65>(bytes);
+    let passed = passed + blocks::<16, 17>(&bytes[passed..]);
+    let rest = &bytes[passed..];
+    let pair = rest.windows(2).position(|pair| is_interesting(pair[0], pair[1]) != 0);
+    passed + pair.unwrap_or_else(|| rest.len() - usize::from(rest.last() == Some(&0x07)))
+}
+
+/// The length of as many blocks as nothing of interest begins in. `NEXT` is `BLOCK` and one, for the neighbour of the
+/// last byte.
+fn blocks<const BLOCK: usize, const NEXT: usize>(bytes: &[u8]) -> usize {
     let mut passed = 0;
-    while let Some(block) = bytes.get(passed..).and_then(|rest| rest.first_chunk::<{ BLOCK + 1 }>()) {
-        if any_interesting(block) {
+    while let Some(block) = bytes[passed..].first_chunk::<NEXT>() {
+        // Without an end before the last byte, so that compilers turn it into vector instructions.
+        let any = (0..BLOCK).fold(0, |any, index| any | is_interesting(block[index], block[index + 1]));
+        if any != 0 {
             break;
         }
         passed += BLOCK;
     }
-    let rest = &bytes[passed..];
-    let pairs = rest.windows(2).position(|pair| is_interesting(pair[0], pair[1]) != 0);
-    passed + pairs.unwrap_or_else(|| rest.len() - usize::from(rest.last() == Some(&0x07)))
+    passed
 }
 
-fn any_interesting(block: &[u8; BLOCK + 1]) -> bool {
-    let mut any = 0;
-    for index in 0..BLOCK {
-        any |= is_interesting(block[index], block[index + 1]);
-    }
-    any != 0
-}
-
-/// Not zero if the first of two neighbouring bytes must be looked at closely. Without branches: see [`BLOCK`].
+/// Not zero if the first of two neighbouring bytes must be looked at closely. Without branches: see [`blocks`].
 #[inline(always)]
 fn is_interesting(byte: u8, next: u8) -> u8 {
     let is = |truth: bool| u8::from(truth);

@@ -5,8 +5,10 @@ use std::borrow::Cow;
 /// The text without control characters, and with U+FFFD for what is no UTF-8. Bytes of C1 controls are dropped like
 /// the controls: nobody should be able to smuggle an escape sequence into a message.
 pub(super) fn clean(bytes: &[u8]) -> Cow<'_, str> {
+    // C1 controls begin with C2. So do others, which then are looked at closely too.
+    let may_be_control = bytes.iter().fold(false, |any, byte| any | matches!(byte, 0x00..=0x1f | 0x7f | 0xc2));
     if let Ok(text) = std::str::from_utf8(bytes)
-        && !text.contains(char::is_control)
+        && !may_be_control
     {
         return Cow::Borrowed(text);
     }
