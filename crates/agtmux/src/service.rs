@@ -26,9 +26,11 @@ pub async fn run(options: Options, ready: impl FnOnce()) -> Result<(), CommandEr
     tracing::info!(pid = std::process::id(), socket = %socket.display(), "ready");
     ready();
     let files = tokio::spawn(ingest::files::run(handle.clone()));
+    let servers = tokio::spawn(ingest::servers::run(handle.clone()));
     let stopper = tokio::spawn(stop_on_signal(handle.clone()));
     let outcome = started.mainloop.run().await;
     files.abort();
+    servers.abort();
     stopper.abort();
     server.abort();
     hook_server.abort();

@@ -67,6 +67,34 @@ pub(super) fn open_files(pid: u32) -> Vec<PathBuf> {
     links.filter(|path| path.is_absolute()).collect()
 }
 
+pub(super) fn listeners(port: u16) -> Vec<u32> {
+    let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(|table| fs::read_to_string(table).unwrap_or_default());
+    let sockets: Vec<_> = tables.iter().flat_map(|table| listening(table, port)).collect();
+    let holds = |pid: &u32| {
+        let Ok(entries) = fs::read_dir(format!("/proc/{pid}/fd")) else {
+            return false;
+        };
+        let mut links = entries.take(MAX_FILES).filter_map(|entry| fs::read_link(entry.ok()?.path()).ok());
+        links.any(|link| sockets.iter().any(|socket| link.as_os_str() == socket.as_str()))
+    };
+    if sockets.is_empty() {
+        return Vec::new();
+    }
+    all_processes().into_iter().map(|row| row.stat.pid).filter(holds).collect()
+}
+
+/// The sockets of a table of the kernel's that listen on a port, as links to open files name them.
+fn listening(table: &str, port: u16) -> Vec<String> {
+    const LISTEN: &str = "0A";
+    let socket = |line: &str| {
+        let fields: Vec<_> = line.split_whitespace().collect();
+        let (_, local) = fields.get(1)?.rsplit_once(':')?;
+        let is_it = u16::from_str_radix(local, 16) == Ok(port) && fields.get(3) == Some(&LISTEN);
+        is_it.then(|| format!("socket:[{}]", fields.get(9).copied().unwrap_or_default()))
+    };
+    table.lines().skip(1).filter_map(socket).collect()
+}
+
 /// The way to look up several processes.
 pub(super) fn stats() -> impl Fn(u32) -> Option<Stat> {
     process_stat

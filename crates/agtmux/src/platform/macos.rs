@@ -46,6 +46,11 @@ pub(super) fn open_files(pid: u32) -> Vec<PathBuf> {
     ps::parse_open_files(&output("/usr/sbin/lsof", &["-p", &pid.to_string(), "-Fn"]))
 }
 
+pub(super) fn listeners(port: u16) -> Vec<u32> {
+    let listed = output("/usr/sbin/lsof", &["-nP", &format!("-iTCP:{port}"), "-sTCP:LISTEN", "-t"]);
+    listed.lines().filter_map(|pid| pid.trim().parse().ok()).collect()
+}
+
 /// The way to look up several processes: one run of `ps` for all of them.
 pub(super) fn stats() -> impl Fn(u32) -> Option<Stat> {
     let table = ProcessTable::new(all_processes());

@@ -93,6 +93,11 @@ pub fn open_files(pid: u32) -> Vec<PathBuf> {
     os::open_files(pid)
 }
 
+/// The processes that serve on a TCP port of this host, as far as they are ours.
+pub fn listeners(port: u16) -> Vec<u32> {
+    os::listeners(port)
+}
+
 /// When a process with this start began, in milliseconds since 1970. For display: it moves with the wall clock.
 pub fn started_at_unix_ms(start: u64) -> u64 {
     os::started_at_unix_ms(start)
@@ -194,6 +199,15 @@ mod tests {
         assert!(files.contains(&real.join("held open")), "{files:?}");
         assert!(process_environment(u32::MAX).is_empty());
         assert_eq!((process_cwd(u32::MAX), open_files(u32::MAX)), (None, Vec::new()));
+    }
+
+    #[test]
+    fn who_serves_on_a_port_is_known() {
+        let server = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = server.local_addr().expect("an address").port();
+        assert_eq!(listeners(port), [std::process::id()]);
+        drop(server);
+        assert_eq!(listeners(port), Vec::<u32>::new());
     }
 
     #[test]

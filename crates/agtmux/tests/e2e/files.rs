@@ -130,7 +130,10 @@ fn pipes_links_and_directories_are_not_status_files() {
         ("echo 'error of another' >$HOME/lure; ln -s $HOME/lure $SCHMUX_STATUS_FILE", "a link is on the way"),
         ("mkdir $SCHMUX_STATUS_FILE", "no regular file"),
         ("ln -s /dev/zero $SCHMUX_STATUS_FILE", "a link is on the way"),
-        ("(echo error; head -c 100000 /dev/zero) >$SCHMUX_STATUS_FILE", "4096 are read at most"),
+        (
+            "(echo error; head -c 100000 /dev/zero) >$HOME/big; mv $HOME/big $SCHMUX_STATUS_FILE",
+            "4096 are read at most",
+        ),
     ] {
         agent.run(&format!("rm -rf $SCHMUX_STATUS_FILE; {trick}")).ok();
         wait_for(trick, || {

@@ -23,6 +23,7 @@ mod link;
 mod list;
 mod refusals;
 mod servers;
+mod servers_of_agents;
 mod setup;
 mod signals;
 mod stream;
