@@ -10,7 +10,7 @@ use agtmux_wire::hook::HookHead;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::common::{AGTMUX, DEADLINE, FakeAgent, Run, TestEnvironment, kill, wait_for};
+use crate::common::{AGTMUX, DEADLINE, FakeAgent, Run, TestEnvironment, kill, wait_for, wait_within};
 
 /// What an agent feels of a daemon that hangs: the deadline of a hook, with room for a busy machine.
 const UNFELT: Duration = Duration::from_secs(2);
@@ -295,30 +295,37 @@ fn garbage_moves_no_state() {
     }
     fs::write(&path, corpus).unwrap();
     let script = r#"
-import socket, sys
-corpus = open(sys.argv[2], "rb").read()
-place = taken = count = 0
+import os, socket, sys
+from concurrent.futures import ThreadPoolExecutor
+path, corpus, result = sys.argv[1], open(sys.argv[2], "rb").read(), sys.argv[3]
+
+def tell(message):
+    with socket.socket(socket.AF_UNIX) as s:
+        try:
+            s.connect(path)
+            s.sendall(message)
+            s.shutdown(socket.SHUT_WR)
+            return s.recv(1) == b"+"
+        except OSError:
+            return False
+
+messages, place = [], 0
 while place < len(corpus):
     size = int.from_bytes(corpus[place:place + 4], "big")
-    message = corpus[place + 4:place + 4 + size]
+    messages.append(corpus[place + 4:place + 4 + size])
     place += 4 + size
-    count += 1
-    s = socket.socket(socket.AF_UNIX)
-    s.connect(sys.argv[1])
-    try:
-        s.sendall(message)
-        s.shutdown(socket.SHUT_WR)
-        taken += s.recv(1) == b"+"
-    except OSError:
-        pass
-    s.close()
-print(count, taken)
+taken = list(ThreadPoolExecutor(8).map(tell, messages))
+open(result + ".new", "w").write(f"{len(taken)} {sum(taken)}")
+os.rename(result + ".new", result)
 "#;
     let sender = file(&environment, "sender.py", script);
     let socket = environment.socket().with_extension("hook");
-    let run = agent.run(&format!("python3 {} {} {}", sender.display(), socket.display(), path.display())).ok();
-    let counts: Vec<u32> = run.stdout.split_whitespace().map(|count| count.parse().unwrap()).collect();
-    assert!(counts[0] == 5_000 && counts[1] > 1_000 && counts[1] < 5_000, "{run:#?}");
+    let result = environment.path("result");
+    let paths = [&sender, &socket, &path, &result].map(|path| path.display().to_string());
+    agent.tell(&format!("python3 {}", paths.join(" ")));
+    let told = wait_within(6 * DEADLINE, "the garbage to be told", || fs::read_to_string(&result));
+    let counts: Vec<u32> = told.split_whitespace().map(|count| count.parse().unwrap()).collect();
+    assert!(counts[0] == 5_000 && counts[1] > 1_000 && counts[1] < 5_000, "{told}");
     let pane = environment.pane(&agent.pane).unwrap();
     assert_eq!((&pane["state"], &pane["attention"]["nudge_seq"]), (&"unknown".into(), &0.into()), "{pane:#}");
     hook(&environment, &agent, &prompt());

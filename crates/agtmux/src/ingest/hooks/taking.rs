@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use agtmux_agents::Reading;
-use agtmux_agents::translate::Translation;
+use agtmux_agents::translate::{self, Translation};
 use agtmux_core::id::{ProcessKey, RuntimeId, TargetName};
 use agtmux_core::signal::{Claim, Signal, Source};
 use agtmux_tmux::server;
@@ -52,7 +52,12 @@ impl Hooks {
 
     async fn tell(&self, head: &HookHead, payload: &[u8], lineage: Vec<ProcessKey>) -> Result<(), CommandError> {
         let text = String::from_utf8_lossy(payload);
-        let translation = self.translate(head, &text);
+        let parsed = parse(&text);
+        // The translator remembers what it reads, so what the spool will tell again must not be read now.
+        if lineage.is_empty() && !self.is_known_by_session(head, &parsed) {
+            return Err(later("its sender is gone"));
+        }
+        let translation = self.translate(head, parsed);
         let sender = Sender {
             agent: head.agent.clone(),
             lineage,
@@ -94,14 +99,18 @@ impl Hooks {
         }
     }
 
+    /// Whether the conversation that a payload names is enough to know whose it is.
+    fn is_known_by_session(&self, head: &HookHead, payload: &serde_json::Result<Value>) -> bool {
+        let Ok(payload) = payload else { return false };
+        let session = translate::hook(&head.agent, head.event.as_deref(), payload).session;
+        let sender = Sender { agent: head.agent.clone(), lineage: Vec::new(), session, in_pane: true };
+        matches!(self.owner(&sender), Owner::Member(_))
+    }
+
     /// What a payload means. One that is no JSON means nothing, and is kept to be looked at.
-    fn translate(&self, head: &HookHead, payload: &str) -> Translation {
+    fn translate(&self, head: &HookHead, payload: serde_json::Result<Value>) -> Translation {
         let event = head.event.as_deref();
-        let parsed = match payload.trim() {
-            "" => Ok(Value::Object(serde_json::Map::new())),
-            payload => serde_json::from_str(payload),
-        };
-        match parsed {
+        match payload {
             Ok(payload) => locked(&self.translator).hook(&head.agent, event, &payload),
             Err(error) => {
                 self.handle.hooks().unread();
@@ -155,6 +164,14 @@ impl Hooks {
             Some(path) => self.handle.watch(path).await,
             None => Ok(()),
         }
+    }
+}
+
+/// An agent that gave no payload has nothing to add to the event's name.
+fn parse(payload: &str) -> serde_json::Result<Value> {
+    match payload.trim() {
+        "" => Ok(Value::Object(serde_json::Map::new())),
+        payload => serde_json::from_str(payload),
     }
 }
 
