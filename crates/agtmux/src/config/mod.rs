@@ -1,5 +1,7 @@
 //! `config.toml`: what a person may set. Defaults < file < environment < flags.
 
+mod classify;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
@@ -7,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 use agtmux_wire::error::ErrorCode;
 use serde::Deserialize;
+
+pub use classify::{ClassifyConfig, Dialect, Provider, is_loopback};
 
 use crate::error::CommandError;
 
@@ -22,6 +26,8 @@ pub struct Config {
     pub store: StoreConfig,
     /// How agents are taught to signal.
     pub provision: ProvisionConfig,
+    /// Which language model is asked about agents that say nothing.
+    pub classify: ClassifyConfig,
 }
 
 /// `[state]`.
@@ -154,6 +160,43 @@ mod tests {
         let loaded = parse("colour = 1\n[state]\ncompleted_seconds = 5\nfoo = 2\n").unwrap();
         assert_eq!(loaded.config.state.completed_seconds, 5);
         assert_eq!(loaded.warnings, ["unknown key `colour` is ignored", "unknown key `state.foo` is ignored"]);
+    }
+
+    #[test]
+    fn a_key_in_the_wrong_place_is_not_repeated() {
+        let error = parse("[classify]\nprovider = \"openai\"\nmodel = \"m\"\napi_key_env = \"sk-1234\"\n").unwrap_err();
+        assert!(error.contains("line 1") && error.contains("api_key_env") && !error.contains("sk-1234"), "{error}");
+    }
+
+    /// The document shows every key with its default, or as an example behind a `#`.
+    #[test]
+    fn the_document_has_every_key_and_its_default() {
+        let document = include_str!("../../../../docs/configuration.md");
+        let block = document.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
+        let shown = parse(block).unwrap();
+        assert_eq!(shown.config, Config::default());
+        assert!(shown.warnings.is_empty(), "{:?}", shown.warnings);
+        let fields = format!("{:#?}", Config::default());
+        for field in fields.lines().filter_map(|line| line.trim().split_once(": ")).filter(|(_, value)| *value != "") {
+            let (key, value) = field;
+            let is_table = value.ends_with('{');
+            let is_shown = |line: &str| {
+                line.trim_start_matches("# ").starts_with(&format!("{key} =")) || line.ends_with(&format!(".{key}]"))
+            };
+            assert!(is_table || block.lines().any(is_shown), "{key} is not in docs/configuration.md");
+        }
+    }
+
+    #[test]
+    fn the_document_shows_examples_of_every_provider_that_work() {
+        let document = include_str!("../../../../docs/configuration.md");
+        let examples: Vec<_> = document.split("```toml\n[classify]\n").skip(1).collect();
+        for example in &examples {
+            let text = format!("[classify]\n{}", example.split("```").next().unwrap());
+            let loaded = parse(&text).unwrap();
+            assert!(loaded.config.classify.provider.is_some() && loaded.warnings.is_empty(), "{text}");
+        }
+        assert_eq!(examples.len(), 4);
     }
 
     #[test]
