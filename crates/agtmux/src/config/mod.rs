@@ -177,8 +177,7 @@ mod tests {
         assert_eq!(shown.config, Config::default());
         assert!(shown.warnings.is_empty(), "{:?}", shown.warnings);
         let fields = format!("{:#?}", Config::default());
-        for field in fields.lines().filter_map(|line| line.trim().split_once(": ")).filter(|(_, value)| *value != "") {
-            let (key, value) = field;
+        for (key, value) in fields.lines().filter_map(|line| line.trim().split_once(": ")) {
             let is_table = value.ends_with('{');
             let is_shown = |line: &str| {
                 line.trim_start_matches("# ").starts_with(&format!("{key} =")) || line.ends_with(&format!(".{key}]"))

@@ -4,6 +4,7 @@
 //! It knows core, store and targets. It does not know HTTP or JSON: the API is a client of [`Handle`].
 
 pub mod clock;
+mod guesses;
 pub mod handle;
 pub mod hook_figures;
 pub mod ingest;

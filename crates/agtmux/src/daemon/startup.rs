@@ -18,6 +18,7 @@ use tokio::sync::{mpsc, watch};
 
 use super::Options;
 use super::clock::Clock;
+use super::guesses::{self, Guesses};
 use super::handle::Handle;
 use super::mainloop::MainLoop;
 use super::observers::Observers;
@@ -25,7 +26,8 @@ use super::projection::Projection;
 use super::publish::Publisher;
 use super::reload;
 use super::world::{About, World};
-use crate::config::{self, Config};
+use crate::classify::{Client, SetupError};
+use crate::config::{self, ClassifyConfig, Config};
 use crate::error::CommandError;
 use crate::paths::private_dir;
 use crate::platform;
@@ -62,6 +64,10 @@ pub async fn start(options: &Options) -> Result<Started, CommandError> {
     let (registry, problems) = Registry::with_user(user_manifests(&options.paths.config_dir));
     notes.extend(problems.iter().map(ToString::to_string));
     private_dir(&options.paths.state_dir)?;
+    let model = model(&loaded.config.classify, &options.paths.state_dir)?.unwrap_or_else(|error| {
+        notes.push(format!("{}: {error}", guesses::PART));
+        None
+    });
     let boot = platform::boot_id();
     let opened = store::open(&options.paths.state_dir, store_options(&loaded.config), &boot)?;
     notes.extend(opened.recovered.notes.iter().cloned());
@@ -89,7 +95,8 @@ pub async fn start(options: &Options) -> Result<Started, CommandError> {
     if let Some(dir) = pipe_socket.parent() {
         private_dir(dir)?;
     }
-    let observers = Observers::new(tmux, link, pipe_socket, manifests.clone(), BootId::new(boot), inputs.clone());
+    let observers =
+        Observers::new(tmux.clone(), link, pipe_socket, manifests.clone(), BootId::new(boot), inputs.clone());
     let projection = Projection::of_targets(&engine);
     let mut mainloop = MainLoop {
         world: World {
@@ -122,6 +129,11 @@ pub async fn start(options: &Options) -> Result<Started, CommandError> {
         mainloop.watch(&socket);
     }
     let handle = Handle { inputs, synced: is_synced, roster: members, reader: opened.reader, hooks: Arc::default() };
+    if let Some(model) = model {
+        let engine = &mainloop.world.engine;
+        let guesses = Guesses::new(handle.clone(), clock, tmux, model, &loaded.config.classify, engine);
+        tokio::spawn(guesses.run());
+    }
     tokio::spawn(reload::follow(options.paths.config_dir.clone(), loaded.config, replace_manifests, handle.clone()));
     Ok(Started { handle, mainloop, manifests })
 }
@@ -139,6 +151,16 @@ fn find_tmux(config: &Config) -> Result<PathBuf, CommandError> {
             .hint("install tmux 3.2 or newer, or set tmux.program in config.toml"));
     }
     Ok(program)
+}
+
+/// The model to ask about silent agents, if there is to be one. A program runs in a directory of its own, in which there is
+/// nothing to find or to spoil.
+fn model(config: &ClassifyConfig, state_dir: &Path) -> Result<Result<Option<Client>, SetupError>, CommandError> {
+    let workdir = state_dir.join("classify");
+    if config.provider.is_some() {
+        private_dir(&workdir)?;
+    }
+    Ok(Client::new(config, &workdir))
 }
 
 /// The user's manifests: file name and text. A file that cannot be read is as good as a bad one and reported as such.

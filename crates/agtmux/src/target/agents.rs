@@ -127,10 +127,12 @@ impl AgentWatch {
             let Some(pane) = self.panes.get_mut(*id) else {
                 continue;
             };
-            let processes = match &table {
+            let mut processes = match &table {
                 Some(table) => table.under(pane.pid),
                 None => platform::processes_under(pane.pid),
             };
+            // A daemon that runs in a pane may ask an agent about a screen. That one is nobody's agent.
+            processes.retain(|process| process.ppid != std::process::id());
             let look = agtmux_agents::identify(&registry, &processes, pane.pid);
             pane.launching = if look == Look::Launching { pane.launching + 1 } else { 0 };
             let found = look.agent();

@@ -8,6 +8,7 @@
 
 mod common;
 
+mod classify;
 mod commands;
 mod daemon;
 mod discovery;

@@ -26,6 +26,7 @@ fn client_in(config: &str, workdir: &Path) -> Client {
 }
 
 /// Asks, and never waits for longer than a test may take.
+#[expect(clippy::unwrap_in_result, reason = "only the answer is the test's business")]
 fn ask(client: &Client, screen: &str) -> Result<Guess, AskError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let screen = Screen::new("claude", screen).unwrap();
