@@ -77,6 +77,27 @@ fn same(case: &Path, what: &str, found: &Files, expected: &Files) {
     );
 }
 
+/// A reader of plain JSON, which knows nothing of how the file was edited, sees what it saw before and our hooks.
+fn readers_agree(case: &Path, before: &Files, after: &Files) {
+    let parse = |files: &Files| -> Option<serde_json::Value> { serde_json::from_slice(files.first()?.as_ref()?).ok() };
+    let (Some(before), Some(mut after)) = (parse(before), parse(after)) else {
+        return;
+    };
+    let is_ours = |hook: &serde_json::Value| hook.to_string().contains("# agtmux");
+    let lists = after["hooks"].as_object_mut().unwrap();
+    for list in lists.values_mut().filter_map(serde_json::Value::as_array_mut) {
+        assert!(list.iter().filter(|hook| is_ours(hook)).count() <= 1, "{}", case.display());
+        list.retain(|hook| !is_ours(hook));
+    }
+    lists.retain(|event, list| list != &serde_json::json!([]) || before["hooks"].get(event) == Some(list));
+    if lists.is_empty() && before.get("hooks").is_none() {
+        after.as_object_mut().unwrap().remove("hooks");
+    }
+    if !before.to_string().contains("# agtmux") {
+        assert_eq!(after, before, "{}", case.display());
+    }
+}
+
 #[test]
 fn golden_files() {
     let bless = std::env::var_os("AGTMUX_BLESS").is_some();
@@ -106,6 +127,7 @@ fn golden_files() {
             assert!(!refusal_file.exists(), "{} was to be refused", case.display());
             same(&case, "installed", &after, &read(agent, &case.join("after")));
 
+            readers_agree(&case, &before, &after);
             let again = planned(agent, install, &after).unwrap();
             same(&case, "installed twice", &outcome(&again), &after);
             assert_eq!(again.installed, Installed::Current, "{}", case.display());

@@ -15,6 +15,7 @@ use super::{Context, output};
 use crate::config;
 use crate::daemon::startup::user_manifests;
 use crate::error::CommandError;
+use crate::setup::SetupError;
 use crate::setup::instructions::Provision;
 use crate::setup::lock::SetupLock;
 use crate::setup::places::Places;
@@ -62,14 +63,19 @@ pub fn run(args: &ProvisionArgs, context: &Context) -> Result<(), CommandError> 
     let writes = !args.check && !args.dry_run;
     let _lock = if writes { Some(SetupLock::take(&context.paths.state_dir)?) } else { None };
 
+    // Everything is planned before anything is written: a file that is refused refuses all.
+    let plan = |file: String| Provision::plan(&workspace, &file, args.remove);
+    let planned = files(args, &registry, &models)
+        .into_iter()
+        .map(|(agent, file)| Ok((agent, file.map(plan).transpose()?)))
+        .collect::<Result<Vec<_>, SetupError>>()?;
     let mut items = Vec::new();
     let mut missing = Vec::new();
-    for (agent, file) in files(args, &registry, &models) {
-        let Some(file) = file else {
+    for (agent, provision) in planned {
+        let Some(provision) = provision else {
             items.push(Item { agent, action: "none", file: None });
             continue;
         };
-        let provision = Provision::plan(&workspace, &file, args.remove)?;
         if writes {
             provision.write(&workspace)?;
         }
