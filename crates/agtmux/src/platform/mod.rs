@@ -189,6 +189,8 @@ mod tests {
         command.arg("600").current_dir(dir.path()).stdin(held);
         let mut child = command.env("AGTMUX_SAMPLE", "two words = 1").spawn().expect("a child");
         let pid = child.id();
+        // A child has neither arguments nor environment until its exec is done.
+        while process_argv(pid).is_empty() {}
         let environment = process_environment(pid);
         let (cwd, files) = (process_cwd(pid), open_files(pid));
         child.kill().expect("ours to kill");

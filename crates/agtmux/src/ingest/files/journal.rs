@@ -56,10 +56,11 @@ impl Journal {
             entries.retain(|(_, entry, moment)| entry.time.is_none() || is_of_this_life(member, moment.time));
             keep_what_stands(&mut entries);
         }
-        for (line, entry, mut moment) in entries {
-            if !grown.is_first {
-                moment = moment.not_before(self.looked_at);
-            }
+        // Lines were written in their order, however close and whatever their own clocks say.
+        let mut last = if grown.is_first { 0 } else { self.looked_at };
+        for (line, entry, moment) in entries {
+            let moment = moment.not_before(last);
+            last = moment.boot_ns;
             if let Some(session) = entry.session {
                 news.converse(member, Conversation { session: Some(session), ..Conversation::default() });
             }

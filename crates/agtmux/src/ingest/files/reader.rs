@@ -43,6 +43,8 @@ pub(super) struct Reader {
     /// Whom a change in a directory may concern.
     concerned: BTreeMap<PathBuf, BTreeSet<(RuntimeId, usize)>>,
     order: Order,
+    /// The files that speak for nobody, since more than one runtime claims them.
+    shared: BTreeSet<PathBuf>,
     trouble: Option<String>,
     next_scan: Instant,
 }
@@ -69,6 +71,7 @@ impl Reader {
             followed: BTreeMap::new(),
             concerned: BTreeMap::new(),
             order: Order::default(),
+            shared: BTreeSet::new(),
             trouble: None,
             next_scan: Instant::now(),
         }
@@ -109,7 +112,9 @@ impl Reader {
             return;
         }
         let roster = self.roster.borrow_and_update().clone();
+        let before = self.followed.len();
         self.followed.retain(|runtime, _| roster.contains_key(runtime));
+        let mut is_changed = self.followed.len() != before;
         self.order.keep(|runtime| roster.contains_key(runtime));
         for (runtime, member) in roster.iter() {
             match self.followed.get_mut(runtime) {
@@ -123,10 +128,15 @@ impl Reader {
                 None => {
                     let traces = surroundings::traces(member).into_iter().map(Tracked::new).collect();
                     self.followed.insert(runtime.clone(), Followed { member: member.clone(), traces });
+                    is_changed = true;
                 }
             }
         }
-        self.watch_places();
+        // The roster changes with every state of every agent; who is on it seldom does.
+        if is_changed {
+            self.shared = self.claimed_twice();
+            self.watch_places();
+        }
     }
 
     fn watch_places(&mut self) {
@@ -171,12 +181,11 @@ impl Reader {
     /// Looks at what is due. A look may find out that there is more to watch, which may have changed by then.
     fn look(&mut self) -> News {
         let mut news = News::default();
-        let shared = self.shared();
         for _ in 0..ROUNDS {
             let mut moved = false;
             for followed in self.followed.values_mut() {
                 for tracked in &mut followed.traces {
-                    let is_shared = tracked.trace.claimed().is_some_and(|(_, path)| shared.contains(path));
+                    let is_shared = tracked.trace.claimed().is_some_and(|(_, path)| self.shared.contains(path));
                     moved |= tracked.look(&followed.member, is_shared, &mut news);
                 }
             }
@@ -198,7 +207,7 @@ impl Reader {
     }
 
     /// The files that more than one runtime claims.
-    fn shared(&self) -> BTreeSet<PathBuf> {
+    fn claimed_twice(&self) -> BTreeSet<PathBuf> {
         let mut once: BTreeSet<&Path> = BTreeSet::new();
         let claimed = self.tracked().filter_map(|tracked| tracked.trace.claimed());
         claimed.map(|(_, path)| path).filter(|path| !once.insert(path)).map(Path::to_owned).collect()

@@ -8,6 +8,7 @@ use std::time::SystemTime;
 use agtmux_agents::Reading;
 use agtmux_agents::translate::{CopilotEvents, claude_transcript_line, codex_rollout_line, gemini_transcript_line};
 use agtmux_core::signal::Source;
+use agtmux_core::time::Timestamp;
 use serde_json::Value;
 
 use super::journal::{Entry, Interpret, Journal, time_of};
@@ -37,6 +38,9 @@ pub(super) struct Record {
     /// The directory below which the agent keeps its records.
     config: PathBuf,
     journal: Option<Journal>,
+    /// When the runtime's state was last known to change, at the last search through open files. A record is opened
+    /// when a turn begins, so that there is no use in searching again before something happens.
+    searched_at: Option<Timestamp>,
     /// The lock by which a process of the runtime holds a session of Copilot.
     lock: Option<PathBuf>,
     /// Sessions that a process may be about to take in use.
@@ -70,7 +74,7 @@ impl Keeper {
 
 impl Record {
     pub(super) fn new(keeper: Keeper, config: PathBuf) -> Self {
-        Self { keeper, config, journal: None, lock: None, young: Vec::new() }
+        Self { keeper, config, journal: None, searched_at: None, lock: None, young: Vec::new() }
     }
 
     /// Where the record is now, unless that is known: where a hook said, by the name of the session, among the open
@@ -99,7 +103,10 @@ impl Record {
     }
 
     /// The rollout that the runtime's process, or one below it, has open.
-    fn open_rollout(&self, member: &Member) -> Option<PathBuf> {
+    fn open_rollout(&mut self, member: &Member) -> Option<PathBuf> {
+        if self.searched_at.replace(member.verdict.since) == Some(member.verdict.since) {
+            return None;
+        }
         let sessions = self.config.join("sessions");
         let is_rollout = |path: &PathBuf| {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
