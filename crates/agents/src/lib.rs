@@ -11,6 +11,7 @@
 mod command_line;
 pub mod detector;
 mod discover;
+pub mod glance;
 pub mod guess;
 pub mod instructions;
 mod manifest;

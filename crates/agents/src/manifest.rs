@@ -1,6 +1,7 @@
 //! A manifest: what there is to know about one agent, as data.
 
 use agtmux_core::policy::Lifetime;
+use agtmux_core::signal::Source;
 use agtmux_core::time::Span;
 use serde::Deserialize;
 use serde::de::{self, Deserializer};
@@ -27,6 +28,9 @@ pub struct Manifest {
     pub name: String,
     /// The versions of the agent whose traces the manifest was checked against. Empty means untested.
     pub recorded: Vec<String>,
+    /// The sources that tell every edge of its states. Where one of them decides, the screen is not looked at.
+    #[serde(default)]
+    pub complete: Vec<Source>,
     /// How the agent's process is recognised.
     pub process: ProcessRules,
     /// How its states are read from its screen.

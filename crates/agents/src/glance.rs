@@ -1,0 +1,102 @@
+//! Whether a screen is worth a look, and what of it is news.
+//!
+//! A look at a screen costs a process, and what it shows can mislead: it lags, it scrolls, and the agent quotes what it
+//! likes. So a screen is read only where nobody tells better, and what was read is said once and taken back when it is
+//! no longer there.
+
+use agtmux_core::signal::{Evidence, Signal};
+use agtmux_core::state::{Confidence, Verdict};
+
+use crate::manifest::Manifest;
+use crate::reading::Reading;
+
+/// Whether the screen may know better than what the verdict rests on: nothing, a guess, the screen itself, a source that
+/// does not tell every edge, or one that another contradicts.
+pub fn is_wanted(manifest: &Manifest, verdict: &Verdict) -> bool {
+    let Some(source) = verdict.source else {
+        return true;
+    };
+    let usual = match source.evidence() {
+        Evidence::Reported | Evidence::Recorded => Confidence::High,
+        Evidence::Observed => Confidence::Medium,
+        Evidence::Guessed => Confidence::Low,
+    };
+    !manifest.complete.contains(&source) || verdict.confidence < usual
+}
+
+/// What one runtime's screen said last.
+#[derive(Clone, Debug, Default)]
+pub struct Glance {
+    last: Vec<Reading>,
+}
+
+impl Glance {
+    /// What a look adds to the one before. The same again only renews.
+    pub fn news(&mut self, seen: Vec<Reading>) -> Vec<Reading> {
+        if seen == self.last {
+            let renewed = Reading::new(Signal::StillSo);
+            return if seen.is_empty() { Vec::new() } else { vec![renewed] };
+        }
+        let before = std::mem::replace(&mut self.last, seen.clone());
+        let is_gone = |reading: &Reading| !seen.contains(reading);
+        if before.iter().any(is_gone) && !seen.iter().any(|reading| is_boundary(&reading.signal)) {
+            // Without a new boundary nothing would retire what is no longer shown.
+            return std::iter::once(Reading::new(Signal::Withdrawn)).chain(seen).collect();
+        }
+        seen.into_iter().filter(|reading| !before.contains(reading)).collect()
+    }
+}
+
+fn is_boundary(signal: &Signal) -> bool {
+    matches!(signal, Signal::TurnStarted | Signal::TurnEnded { .. } | Signal::Idle)
+}
+
+#[cfg(test)]
+mod tests {
+    use agtmux_core::signal::{Blocking, Composer, Source};
+    use agtmux_core::state::State;
+    use agtmux_core::time::Timestamp;
+
+    use super::*;
+    use crate::registry::Registry;
+
+    fn verdict(source: Option<Source>, confidence: Confidence) -> Verdict {
+        Verdict {
+            state: State::Running,
+            reason: "turn_active".to_owned(),
+            confidence,
+            evidence: source.map(Source::evidence),
+            source,
+            since: Timestamp(0),
+            message: None,
+        }
+    }
+
+    #[test]
+    fn a_screen_is_read_where_nobody_tells_better() {
+        let registry = Registry::builtin();
+        let claude = registry.get("claude").expect("built in");
+        let wanted = |source, confidence| is_wanted(claude, &verdict(source, confidence));
+        assert!(wanted(None, Confidence::Low));
+        assert!(wanted(Some(Source::Hook), Confidence::High), "no hook tells of Escape");
+        assert!(wanted(Some(Source::Screen), Confidence::Medium));
+        assert!(!wanted(Some(Source::VendorFile), Confidence::High), "the session file tells every edge");
+        assert!(wanted(Some(Source::VendorFile), Confidence::Medium), "somebody contradicts it");
+    }
+
+    #[test]
+    fn what_is_seen_is_said_once_and_taken_back() {
+        let running = Reading::new(Signal::TurnStarted);
+        let ready = Reading::new(Signal::Composer { is: Composer::Ready });
+        let dialog = Reading::new(Signal::Blocked { on: Blocking::Dialog { name: None } });
+        let (still_so, withdrawn) = (Reading::new(Signal::StillSo), Reading::new(Signal::Withdrawn));
+        let mut glance = Glance::default();
+        let mut look = |seen: &[&Reading]| glance.news(seen.iter().map(|reading| (*reading).clone()).collect());
+        assert_eq!(look(&[]), []);
+        assert_eq!(look(&[&running, &ready]), [running.clone(), ready.clone()]);
+        assert_eq!(look(&[&running, &ready]), [still_so]);
+        assert_eq!(look(&[&running, &dialog]), [dialog.clone()]);
+        assert_eq!(look(&[&ready]), [withdrawn.clone(), ready.clone()], "neither is shown any more");
+        assert_eq!(look(&[]), [withdrawn]);
+    }
+}
