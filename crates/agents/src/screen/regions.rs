@@ -51,7 +51,9 @@ impl<'a> Regions<'a> {
 
     /// What a rule that matched is about.
     pub(super) fn subject(&self, rule: &Rule, message: Option<&Condition>) -> Option<String> {
-        let lines: Vec<&str> = self.rows_of(rule.region, message)?.iter().map(|row| row.text().trim_end()).collect();
+        // The answers say that something is asked; what it is about stands above them.
+        let region = if rule.region == Region::Options { Region::Dialog } else { rule.region };
+        let lines: Vec<&str> = self.rows_of(region, message)?.iter().map(|row| row.text().trim_end()).collect();
         let text = lines.join("\n");
         rule.subject.iter().find_map(|pattern| pattern.subject(&text)).map(str::to_owned)
     }

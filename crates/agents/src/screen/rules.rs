@@ -43,8 +43,8 @@ pub struct Rule {
     /// Why, for errors and retries.
     #[serde(default)]
     pub cause: Option<Cause>,
-    /// What it is about: the group `subject` of the first of these that is found in the region's rows, joined by line
-    /// ends.
+    /// What it is about: the group `subject` of the first of these that is found in the region's rows, or in the
+    /// dialog's if it looks at the answers, joined by line ends.
     #[serde(default)]
     pub subject: Vec<Pattern>,
 }

@@ -8,7 +8,7 @@ use agtmux_agents::screen::{Enter, ScreenReading, read};
 use crate::recordings::{Recording, all};
 
 /// The agents whose manifests say how their screens are read.
-const AGENTS: [&str; 1] = ["claude"];
+const AGENTS: [&str; 5] = ["claude", "codex", "copilot", "gemini", "opencode"];
 
 #[test]
 fn every_recording_reads_as_committed() {
