@@ -31,11 +31,10 @@ pub struct Glance {
 }
 
 impl Glance {
-    /// What a look adds to the one before. The same again only renews.
+    /// What a look adds to the one before. The same again is no news.
     pub fn news(&mut self, seen: Vec<Reading>) -> Vec<Reading> {
         if seen == self.last {
-            let renewed = Reading::new(Signal::StillSo);
-            return if seen.is_empty() { Vec::new() } else { vec![renewed] };
+            return Vec::new();
         }
         let before = std::mem::replace(&mut self.last, seen.clone());
         let is_gone = |reading: &Reading| !seen.contains(reading);
@@ -44,6 +43,11 @@ impl Glance {
             return std::iter::once(Reading::new(Signal::Withdrawn)).chain(seen).collect();
         }
         seen.into_iter().filter(|reading| !before.contains(reading)).collect()
+    }
+
+    /// That what was last seen still holds, if anything does.
+    pub fn renewal(&self) -> Vec<Reading> {
+        if self.last.is_empty() { Vec::new() } else { vec![Reading::new(Signal::StillSo)] }
     }
 }
 
@@ -89,14 +93,17 @@ mod tests {
         let running = Reading::new(Signal::TurnStarted);
         let ready = Reading::new(Signal::Composer { is: Composer::Ready });
         let dialog = Reading::new(Signal::Blocked { on: Blocking::Dialog { name: None } });
-        let (still_so, withdrawn) = (Reading::new(Signal::StillSo), Reading::new(Signal::Withdrawn));
+        let withdrawn = Reading::new(Signal::Withdrawn);
         let mut glance = Glance::default();
         let mut look = |seen: &[&Reading]| glance.news(seen.iter().map(|reading| (*reading).clone()).collect());
         assert_eq!(look(&[]), []);
         assert_eq!(look(&[&running, &ready]), [running.clone(), ready.clone()]);
-        assert_eq!(look(&[&running, &ready]), [still_so]);
-        assert_eq!(look(&[&running, &dialog]), [dialog.clone()]);
+        assert_eq!(look(&[&running, &ready]), []);
+        assert_eq!(look(&[&running, &dialog]), std::slice::from_ref(&dialog));
         assert_eq!(look(&[&ready]), [withdrawn.clone(), ready.clone()], "neither is shown any more");
         assert_eq!(look(&[]), [withdrawn]);
+        assert_eq!(glance.renewal(), []);
+        glance.news(vec![dialog]);
+        assert_eq!(glance.renewal(), [Reading::new(Signal::StillSo)]);
     }
 }

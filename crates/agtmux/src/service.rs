@@ -7,6 +7,7 @@ use crate::daemon::{Handle, Options, startup};
 use crate::error::CommandError;
 use crate::ingest;
 use crate::ingest::hooks::Hooks;
+use crate::ingest::screens::Eyes;
 use crate::listener;
 use crate::spool::Spool;
 
@@ -21,19 +22,21 @@ pub async fn run(options: Options, ready: impl FnOnce()) -> Result<(), CommandEr
     let hook_door = listener::bind(&hook_socket)?;
     let handle = started.handle.clone();
     let server = tokio::spawn(api::serve(door, handle.clone()));
-    let hooks = Hooks::new(handle.clone(), started.manifests, Spool::new(options.paths.spool_dir()));
+    let hooks = Hooks::new(handle.clone(), started.manifests.clone(), Spool::new(options.paths.spool_dir()));
     let hook_server = tokio::spawn(hooks.serve(hook_door));
     tracing::info!(pid = std::process::id(), socket = %socket.display(), "ready");
     ready();
-    let files = tokio::spawn(ingest::files::run(handle.clone()));
-    let servers = tokio::spawn(ingest::servers::run(handle.clone()));
-    let stopper = tokio::spawn(stop_on_signal(handle.clone()));
+    let eyes = Eyes { tmux: started.tmux, manifests: started.manifests, paints: started.paints };
+    let beside = [
+        server.abort_handle(),
+        hook_server.abort_handle(),
+        tokio::spawn(ingest::files::run(handle.clone())).abort_handle(),
+        tokio::spawn(ingest::servers::run(handle.clone())).abort_handle(),
+        tokio::spawn(ingest::screens::run(handle.clone(), eyes)).abort_handle(),
+        tokio::spawn(stop_on_signal(handle.clone())).abort_handle(),
+    ];
     let outcome = started.mainloop.run().await;
-    files.abort();
-    servers.abort();
-    stopper.abort();
-    server.abort();
-    hook_server.abort();
+    beside.iter().for_each(tokio::task::AbortHandle::abort);
     listener::unbind(socket);
     listener::unbind(&hook_socket);
     tracing::info!("stopped");

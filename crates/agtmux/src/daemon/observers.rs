@@ -13,7 +13,7 @@ use super::world::LOCAL;
 use crate::target::helper;
 use crate::target::link::LinkKind;
 use crate::target::manifests::Manifests;
-use crate::target::observation::Observation;
+use crate::target::observation::{Observation, Paint};
 use crate::target::observer::Observer;
 
 /// How many reports may wait for the main loop. An observer that is ahead waits; tmux does not.
@@ -28,6 +28,7 @@ pub struct Observers {
     manifests: Manifests,
     boot: BootId,
     reports: mpsc::Sender<Observation>,
+    paints: mpsc::UnboundedSender<Paint>,
     stop: watch::Sender<bool>,
     watched: BTreeSet<PathBuf>,
     tasks: JoinSet<()>,
@@ -42,6 +43,7 @@ impl Observers {
         manifests: Manifests,
         boot: BootId,
         inputs: mpsc::Sender<Input>,
+        paints: mpsc::UnboundedSender<Paint>,
     ) -> Self {
         let (reports, mut received) = mpsc::channel(REPORTS);
         let mut tasks = JoinSet::new();
@@ -69,6 +71,7 @@ impl Observers {
             manifests,
             boot,
             reports,
+            paints,
             stop: watch::channel(false).0,
             watched: BTreeSet::new(),
             tasks,
@@ -91,6 +94,7 @@ impl Observers {
             manifests: self.manifests.clone(),
             boot: self.boot.clone(),
             reports: self.reports.clone(),
+            paints: self.paints.clone(),
         };
         self.tasks.spawn(observer.run(self.stop.subscribe()));
         true

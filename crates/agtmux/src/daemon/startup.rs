@@ -34,6 +34,7 @@ use crate::platform;
 use crate::store::{self, Batch};
 use crate::target::link::LinkKind;
 use crate::target::manifests::Manifests;
+use crate::target::observation::Paint;
 use crate::target::socket;
 
 /// How many inputs may wait for the main loop.
@@ -47,6 +48,10 @@ pub struct Started {
     pub mainloop: MainLoop,
     /// The agents there are.
     pub manifests: Manifests,
+    /// The tmux program.
+    pub tmux: PathBuf,
+    /// Told when the pane of an agent is painted.
+    pub paints: mpsc::UnboundedReceiver<Paint>,
 }
 
 /// Opens the store, replays the log and starts the observers.
@@ -95,8 +100,9 @@ pub async fn start(options: &Options) -> Result<Started, CommandError> {
     if let Some(dir) = pipe_socket.parent() {
         private_dir(dir)?;
     }
-    let observers =
-        Observers::new(tmux.clone(), link, pipe_socket, manifests.clone(), BootId::new(boot), inputs.clone());
+    let (painted, paints) = mpsc::unbounded_channel();
+    let boot = BootId::new(boot);
+    let observers = Observers::new(tmux.clone(), link, pipe_socket, manifests.clone(), boot, inputs.clone(), painted);
     let projection = Projection::of_targets(&engine);
     let mut mainloop = MainLoop {
         world: World {
@@ -131,11 +137,11 @@ pub async fn start(options: &Options) -> Result<Started, CommandError> {
     let handle = Handle { inputs, synced: is_synced, roster: members, reader: opened.reader, hooks: Arc::default() };
     if let Some(model) = model {
         let engine = &mainloop.world.engine;
-        let guesses = Guesses::new(handle.clone(), clock, tmux, model, &loaded.config.classify, engine);
+        let guesses = Guesses::new(handle.clone(), clock, tmux.clone(), model, &loaded.config.classify, engine);
         tokio::spawn(guesses.run());
     }
     tokio::spawn(reload::follow(options.paths.config_dir.clone(), loaded.config, replace_manifests, handle.clone()));
-    Ok(Started { handle, mainloop, manifests })
+    Ok(Started { handle, mainloop, manifests, tmux, paints })
 }
 
 /// The tmux program, if it is there and not too old. Checked at the start, where somebody is there to read it.

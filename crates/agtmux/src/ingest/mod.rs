@@ -2,4 +2,5 @@
 
 pub mod files;
 pub mod hooks;
+pub mod screens;
 pub mod servers;

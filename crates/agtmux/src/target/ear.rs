@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::manifests::Manifests;
-use super::observation::{Heard, Observation, Surface};
+use super::observation::{Heard, Observation, Paint, Surface};
 use crate::platform;
 
 /// A line without an end counts as one when nothing followed it for so long.
@@ -38,6 +38,7 @@ pub struct Ear {
     server: ServerId,
     manifests: Manifests,
     reports: mpsc::UnboundedSender<Observation>,
+    paints: mpsc::UnboundedSender<Paint>,
     speakers: Mutex<BTreeMap<PaneId, Speaker>>,
     titles: Mutex<BTreeMap<PaneId, String>>,
 }
@@ -58,8 +59,17 @@ impl Ear {
         server: ServerId,
         manifests: Manifests,
         reports: mpsc::UnboundedSender<Observation>,
+        paints: mpsc::UnboundedSender<Paint>,
     ) -> Arc<Self> {
-        Arc::new(Self { target, server, manifests, reports, speakers: Mutex::default(), titles: Mutex::default() })
+        Arc::new(Self {
+            target,
+            server,
+            manifests,
+            reports,
+            paints,
+            speakers: Mutex::default(),
+            titles: Mutex::default(),
+        })
     }
 
     /// Learns which agents are in which panes.
@@ -75,6 +85,7 @@ impl Ear {
     /// Begins to listen to a pane's stream.
     pub fn listen(self: &Arc<Self>, pane: PaneId) -> Listener {
         let mut listener = Listener {
+            paint: Paint { pane: PaneKey { server: self.server.clone(), pane }, fresh: Arc::default() },
             ear: self.clone(),
             pane,
             detector: SignalDetector::new(),
@@ -101,6 +112,7 @@ impl Ear {
 pub struct Listener {
     ear: Arc<Ear>,
     pane: PaneId,
+    paint: Paint,
     detector: SignalDetector,
     voice: Option<(Speaker, Signs)>,
     seen: Vec<Sighting>,
@@ -155,6 +167,9 @@ impl Listener {
 
     /// Takes the next bytes of the stream.
     pub fn hear(&mut self, bytes: &[u8]) {
+        if self.paint.put() {
+            self.ear.paints.send(self.paint.clone()).ok();
+        }
         let mut seen = std::mem::take(&mut self.seen);
         self.detector.feed(bytes, &mut seen);
         self.tell(&mut seen);
@@ -264,6 +279,6 @@ impl Listener {
     }
 
     fn key(&self) -> PaneKey {
-        PaneKey { server: self.ear.server.clone(), pane: self.pane }
+        self.paint.pane.clone()
     }
 }

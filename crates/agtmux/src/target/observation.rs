@@ -2,6 +2,8 @@
 //! is made good by the next.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use agtmux_agents::Reading;
 use agtmux_core::id::{PaneKey, ServerId};
@@ -57,6 +59,27 @@ pub struct Heard {
     pub claim: Claim,
     /// What it says, in order.
     pub readings: Vec<Reading>,
+}
+
+/// A pane was painted. Told once until somebody [takes](Self::take) it.
+#[derive(Clone, Debug)]
+pub struct Paint {
+    /// Which pane.
+    pub pane: PaneKey,
+    /// Whether it was painted since that was last taken.
+    pub fresh: Arc<AtomicBool>,
+}
+
+impl Paint {
+    /// Notes new paint. Says whether that is news.
+    pub fn put(&self) -> bool {
+        !self.fresh.swap(true, Ordering::AcqRel)
+    }
+
+    /// Whether it was painted since this was last asked.
+    pub fn take(&self) -> bool {
+        self.fresh.swap(false, Ordering::AcqRel)
+    }
 }
 
 /// How the connection to a tmux server stands.

@@ -15,7 +15,7 @@ use tokio::time::sleep;
 
 use super::link::{Link, LinkError, LinkKind};
 use super::manifests::Manifests;
-use super::observation::{Connection, Observation};
+use super::observation::{Connection, Observation, Paint};
 use super::watcher::{self, End};
 
 /// How often a server that is not there is looked for. A connection test costs microseconds.
@@ -51,6 +51,8 @@ pub struct Observer {
     pub boot: BootId,
     /// Where reports go.
     pub reports: mpsc::Sender<Observation>,
+    /// Where it is told that panes were painted.
+    pub paints: mpsc::UnboundedSender<Paint>,
 }
 
 impl Observer {

@@ -312,7 +312,8 @@ fn listen(observer: &Observer, server: &ServerId) -> (Arc<Ear>, JoinSet<()>) {
             }
         }
     });
-    (Ear::new(observer.target.clone(), server.clone(), observer.manifests.clone(), heard), task)
+    let (target, manifests) = (observer.target.clone(), observer.manifests.clone());
+    (Ear::new(target, server.clone(), manifests, heard, observer.paints.clone()), task)
 }
 
 /// Which titles have to be read, and when.

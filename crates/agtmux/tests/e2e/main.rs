@@ -23,6 +23,7 @@ mod hostile;
 mod link;
 mod list;
 mod refusals;
+mod screens;
 mod servers;
 mod servers_of_agents;
 mod setup;

@@ -1,0 +1,266 @@
+//! Looks at the screens of agents about which nobody tells better.
+//!
+//! A screen is captured when its pane was painted and has come to rest for a moment, or has been painted for long; and
+//! only if [`glance::is_wanted`]. A pane whose output cannot be heard is looked at every now and then instead.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use agtmux_agents::Reading;
+use agtmux_agents::glance::{self, Glance};
+use agtmux_agents::screen::{self, Cursor, Foreground, Screen, ScreenContext};
+use agtmux_core::id::{PaneKey, TargetName};
+use agtmux_core::signal::{Claim, Source};
+use tokio::sync::{Semaphore, mpsc};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until};
+
+use crate::daemon::Handle;
+use crate::daemon::roster::{Member, Roster};
+use crate::daemon::said::Said;
+use crate::daemon::world::LOCAL;
+use crate::platform;
+use crate::target::capture::{Captured, capture};
+use crate::target::manifests::Manifests;
+use crate::target::observation::Paint;
+
+/// A pane that was not painted for so long has come to rest.
+const REST: Duration = Duration::from_millis(100);
+
+/// A pane that never rests is looked at this often.
+const RESTLESS: Duration = Duration::from_secs(1);
+
+/// A pane whose output cannot be heard is looked at this often.
+const DEAF: Duration = Duration::from_secs(2);
+
+/// What a screen says is renewed this often, well within the time it holds. A pane that was not painted need not be
+/// looked at for that.
+const RENEW: Duration = Duration::from_secs(60);
+
+/// A new agent is given so long to paint its first screen.
+const FIRST_LOOK: Duration = Duration::from_millis(500);
+
+/// How long tmux may take for a capture.
+const CAPTURE_DEADLINE: Duration = Duration::from_secs(2);
+
+/// So many captures at once: each is a process.
+const TOGETHER: usize = 2;
+
+/// What is needed to look at screens.
+pub struct Eyes {
+    /// The tmux program.
+    pub tmux: PathBuf,
+    /// What agents look like.
+    pub manifests: Manifests,
+    /// Told when a pane is painted.
+    pub paints: mpsc::UnboundedReceiver<Paint>,
+}
+
+/// Looks at screens until the daemon ends.
+pub async fn run(handle: Handle, eyes: Eyes) {
+    let Eyes { tmux, manifests, mut paints } = eyes;
+    let mut roster = handle.roster();
+    let shared = Arc::new(Shared { handle, tmux, manifests, turns: Semaphore::new(TOGETHER) });
+    let mut schedule = Schedule::default();
+    let mut looks = JoinSet::new();
+    loop {
+        tokio::select! {
+            Some(paint) = paints.recv() => schedule.painted(paint, Instant::now()),
+            changed = roster.changed() => {
+                if changed.is_err() {
+                    return;
+                }
+                let members = roster.borrow_and_update().clone();
+                let registry = shared.manifests.now();
+                let is_wanted = |member: &Member| {
+                    registry.get(member.agent.as_str()).is_some_and(|manifest| glance::is_wanted(manifest, &member.verdict))
+                };
+                schedule.meet(&members, is_wanted, Instant::now());
+            }
+            () = at(schedule.next()) => {
+                for (member, last, look_at_it) in schedule.due(Instant::now()) {
+                    looks.spawn(look(shared.clone(), member, last, look_at_it));
+                }
+            }
+            Some(Ok((pane, glance))) = looks.join_next() => schedule.looked(&pane, glance, Instant::now()),
+        }
+    }
+}
+
+struct Shared {
+    handle: Handle,
+    tmux: PathBuf,
+    manifests: Manifests,
+    turns: Semaphore,
+}
+
+/// Looks at one screen, or only renews what was said of it, and tells what is news.
+async fn look(shared: Arc<Shared>, member: Arc<Member>, mut glance: Glance, look: Look) -> (PaneKey, Glance) {
+    let pane = member.pane.clone();
+    let news = match look {
+        Look::Renew => glance.renewal(),
+        Look::Capture => match shared.captured(&member).await {
+            Some(seen) => glance.news(seen),
+            None => Vec::new(),
+        },
+    };
+    if !news.is_empty() {
+        let claim = Claim {
+            target: TargetName::new(LOCAL),
+            runtime: Some(member.runtime.clone()),
+            pane: None,
+            process: None,
+            ancestors: None,
+        };
+        shared.handle.said(Said::now(Source::Screen, claim, news)).await.ok();
+    }
+    (pane, glance)
+}
+
+impl Shared {
+    /// What a member's screen says now; none if it cannot be looked at.
+    async fn captured(&self, member: &Member) -> Option<Vec<Reading>> {
+        let _turn = self.turns.acquire().await.ok()?;
+        let captured = match capture(&self.tmux, &member.socket, member.pane.pane, CAPTURE_DEADLINE).await {
+            Ok(captured) => captured?,
+            Err(error) => {
+                tracing::debug!(pane = %member.pane.pane, %error, "cannot look at a screen");
+                return None;
+            }
+        };
+        let stat = platform::process_stat(member.process.pid).filter(|stat| stat.start == member.process.start)?;
+        let in_foreground = i64::from(stat.tpgid) == i64::from(stat.pgid);
+        let registry = self.manifests.now();
+        let manifest = registry.get(member.agent.as_str())?;
+        let context = context(&captured, in_foreground);
+        let seen = screen::read(manifest, &Screen::parse(&captured.text), &context);
+        tracing::debug!(pane = %member.pane.pane, rules = ?seen.matched, enter = seen.composer.enter.name(), "looked");
+        Some(seen.readings)
+    }
+}
+
+fn context(captured: &Captured, agent_in_foreground: bool) -> ScreenContext {
+    ScreenContext {
+        size: Some((captured.width as usize, captured.height as usize)),
+        cursor: Some(Cursor {
+            column: captured.cursor_x as usize,
+            row: captured.cursor_y as usize,
+            visible: captured.cursor_visible,
+        }),
+        title: Some(captured.title.clone()),
+        dead: captured.dead,
+        foreground: Foreground::of(Some(agent_in_foreground), Some(&captured.command)),
+    }
+}
+
+/// What is to be done about a screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Look {
+    Capture,
+    Renew,
+}
+
+/// Which screens are to be looked at, and when.
+#[derive(Default)]
+struct Schedule {
+    panes: BTreeMap<PaneKey, Watched>,
+}
+
+struct Watched {
+    member: Arc<Member>,
+    wanted: bool,
+    /// Tells of new paint; none before the pane's output was first heard.
+    paint: Option<Paint>,
+    /// Since when it was painted without having been looked at.
+    unseen_since: Option<Instant>,
+    due: Option<Instant>,
+    /// What was last seen; out of the house while it is being looked at.
+    glance: Option<Glance>,
+}
+
+impl Schedule {
+    fn painted(&mut self, paint: Paint, now: Instant) {
+        let Some(watched) = self.panes.get_mut(&paint.pane) else {
+            return;
+        };
+        watched.paint = Some(paint);
+        watched.unseen_since.get_or_insert(now);
+        watched.look_soon(now + REST);
+    }
+
+    fn meet(&mut self, members: &Roster, is_wanted: impl Fn(&Member) -> bool, now: Instant) {
+        let mut known = std::mem::take(&mut self.panes);
+        for member in members.values() {
+            let before = known.remove(&member.pane).filter(|watched| watched.member.runtime == member.runtime);
+            let is_new = before.is_none();
+            let mut watched = before.unwrap_or_else(|| Watched::new(member.clone(), now));
+            let was_wanted = std::mem::replace(&mut watched.wanted, is_wanted(member));
+            watched.member = member.clone();
+            match (watched.wanted, was_wanted) {
+                (false, _) => watched.due = None,
+                (true, false) => watched.look_soon(now + if is_new { FIRST_LOOK } else { REST }),
+                (true, true) => {}
+            }
+            self.panes.insert(member.pane.clone(), watched);
+        }
+    }
+
+    fn next(&self) -> Option<Instant> {
+        self.panes.values().filter_map(|watched| watched.due).min()
+    }
+
+    /// What is to be done now. A pane that is being painted is given time to come to rest.
+    fn due(&mut self, now: Instant) -> Vec<(Arc<Member>, Glance, Look)> {
+        let mut looks = Vec::new();
+        for watched in self.panes.values_mut().filter(|watched| watched.due.is_some_and(|due| due <= now)) {
+            watched.due = None;
+            let is_being_painted = watched.paint.as_ref().is_some_and(Paint::take);
+            if is_being_painted && watched.unseen_since.is_none_or(|since| now - since < RESTLESS) {
+                watched.unseen_since.get_or_insert(now);
+                watched.look_soon(now + REST);
+                continue;
+            }
+            let Some(glance) = watched.glance.take() else {
+                continue;
+            };
+            let is_unseen = watched.unseen_since.take().is_some() || watched.paint.is_none();
+            looks.push((watched.member.clone(), glance, if is_unseen { Look::Capture } else { Look::Renew }));
+        }
+        looks
+    }
+
+    fn looked(&mut self, pane: &PaneKey, glance: Glance, now: Instant) {
+        let Some(watched) = self.panes.get_mut(pane) else {
+            return;
+        };
+        watched.glance = Some(glance);
+        let again = match (&watched.paint, watched.unseen_since) {
+            (None, _) => DEAF,
+            (Some(_), Some(_)) => REST,
+            (Some(_), None) => RENEW,
+        };
+        watched.look_soon(now + again);
+    }
+}
+
+impl Watched {
+    fn new(member: Arc<Member>, now: Instant) -> Self {
+        Self { member, wanted: false, paint: None, unseen_since: Some(now), due: None, glance: Some(Glance::default()) }
+    }
+
+    /// Looks at it no later than then, if at all.
+    fn look_soon(&mut self, then: Instant) {
+        if self.wanted {
+            self.due = Some(self.due.map_or(then, |due| due.min(then)));
+        }
+    }
+}
+
+async fn at(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => sleep_until(moment).await,
+        None => std::future::pending().await,
+    }
+}
