@@ -11,6 +11,7 @@
 mod command_line;
 pub mod detector;
 mod discover;
+mod extension;
 pub mod glance;
 pub mod guess;
 pub mod instructions;

@@ -52,7 +52,7 @@ pub struct Manifest {
     #[serde(default)]
     pub notices: Vec<SignRule>,
     #[serde(default)]
-    ttl: TtlTable,
+    pub(crate) ttl: TtlTable,
 }
 
 /// How a process is recognised as the agent. A process matches if any of the naming rules does and none of
@@ -92,8 +92,13 @@ impl Manifest {
     /// Reads a manifest, refusing what this build does not understand rather than ignoring it: a misspelt
     /// rule that silently never matches is worse than a message.
     pub fn parse(text: &str) -> Result<Self, ManifestError> {
-        // The contract is read alone first: a file of a later contract should be refused as such and not
-        // for the first key that the later contract added.
+        Self::check_contract(text)?;
+        toml::from_str(text).map_err(|e| ManifestError::from_toml(text, &e))
+    }
+
+    /// The contract is read alone first: a file of a later contract should be refused as such and not for the first
+    /// key that the later contract added.
+    pub(crate) fn check_contract(text: &str) -> Result<(), ManifestError> {
         let contract = toml::from_str::<Contract>(text).map_err(|e| ManifestError::from_toml(text, &e))?.contract;
         if *contract.get_ref() != CONTRACT {
             return Err(ManifestError {
@@ -102,7 +107,7 @@ impl Manifest {
                 message: format!("contract {} is not supported, only {CONTRACT} is", contract.get_ref()),
             });
         }
-        toml::from_str(text).map_err(|e| ManifestError::from_toml(text, &e))
+        Ok(())
     }
 
     /// How long each fact may be believed, by fact and source, in a fixed order.
@@ -129,7 +134,7 @@ pub struct ManifestError {
 }
 
 impl ManifestError {
-    fn from_toml(text: &str, error: &toml::de::Error) -> Self {
+    pub(crate) fn from_toml(text: &str, error: &toml::de::Error) -> Self {
         // An error about the document as a whole, such as a missing key, spans nothing.
         let start = error.span().filter(|span| span.end > 0).map(|span| span.start);
         Self {
@@ -137,6 +142,15 @@ impl ManifestError {
             key: start.and_then(|at| key_of_line_at(text, at)),
             message: error.message().to_owned(),
         }
+    }
+}
+
+impl ManifestError {
+    /// What is wrong with the value of a key at the top of a file.
+    pub(crate) fn about_key(text: &str, key: &str, message: &str) -> Self {
+        let names_key = |line: &str| line.split_once('=').is_some_and(|(name, _)| name.trim() == key);
+        let line = text.lines().position(names_key).map(|line| line + 1);
+        Self { line, key: Some(key.to_owned()), message: message.to_owned() }
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use thiserror::Error;
 
+use crate::extension::Extension;
 use crate::manifest::{Manifest, ManifestError};
 
 /// The only list of built-in agents.
@@ -53,14 +54,14 @@ impl Registry {
     }
 
     /// The built-in agents, with those of the user's files added or, where the id is the same, in their
-    /// place. A file with a problem is left out, so that a typing error costs one agent and not all of them.
+    /// place; a file with `extends = "ID"` changes some of what is known about that agent. A file with a problem is left out, so that a typing error costs one agent and not all of them.
     pub fn with_user(files: Vec<(String, String)>) -> (Self, Vec<ManifestProblem>) {
         let mut registry = Self::default();
         let mut problems = Vec::new();
         let builtin = BUILTIN.iter().map(|(file, text)| (Origin::Builtin, (*file).to_owned(), (*text).to_owned()));
         let user = files.into_iter().map(|(file, text)| (Origin::User(file.clone()), file, text));
         for (origin, file, text) in builtin.chain(user) {
-            let added = Manifest::parse(&text).and_then(|manifest| registry.add(manifest, origin));
+            let added = registry.read(&text).and_then(|manifest| registry.add(manifest, origin));
             if let Err(error) = added {
                 problems.push(ManifestProblem { file, error });
             }
@@ -82,6 +83,15 @@ impl Registry {
         let of_user = |entry: &&Entry| entry.origin != Origin::Builtin;
         let built_in = |entry: &&Entry| entry.origin == Origin::Builtin;
         self.list().filter(of_user).chain(self.list().filter(built_in)).map(|entry| &entry.manifest)
+    }
+
+    fn read(&self, text: &str) -> Result<Manifest, ManifestError> {
+        let Some(extension) = Extension::parse(text)? else {
+            return Manifest::parse(text);
+        };
+        let base = self.get(&extension.extends).cloned();
+        base.map(|base| extension.applied_to(base))
+            .ok_or_else(|| ManifestError::about_key(text, "extends", "there is no such agent"))
     }
 
     fn add(&mut self, manifest: Manifest, origin: Origin) -> Result<(), ManifestError> {
@@ -123,6 +133,38 @@ mod tests {
         assert_eq!(problems, []);
         let files: Vec<String> = registry.list().map(|entry| format!("{}.toml", entry.manifest.id)).collect();
         assert_eq!(files, BUILTIN.iter().map(|(file, _)| *file).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn an_extension_replaces_rules_by_id_adds_others_and_leaves_the_rest() {
+        let rule = |id: &str| {
+            format!("[[screen.rules]]\nid = \"{id}\"\npriority = 99\nregion = \"footer\"\nmeans = \"running\"\n")
+        };
+        let text = format!("contract = 1\nextends = \"claude\"\n{}{}", rule("spinner"), rule("mine"));
+        let (registry, problems) = Registry::with_user(vec![("c.toml".to_owned(), text)]);
+        assert_eq!(problems, []);
+        let builtin = Registry::builtin();
+        let (ours, theirs) = (registry.get("claude").expect("claude"), builtin.get("claude").expect("claude"));
+        let ids = |manifest: &crate::Manifest| {
+            manifest.screen.in_order().iter().map(|rule| rule.id.clone()).collect::<std::collections::BTreeSet<_>>()
+        };
+        assert_eq!(ids(ours).difference(&ids(theirs)).collect::<Vec<_>>(), ["mine"]);
+        assert_eq!(ours.screen.in_order().first().map(|rule| rule.id.as_str()), Some("spinner"));
+        assert_eq!((&ours.process, &ours.composer), (&theirs.process, &theirs.composer));
+    }
+
+    #[test]
+    fn an_extension_is_as_strict_as_a_manifest() {
+        let cases = [
+            ("contract = 1\nextends = \"nobody\"\n", "c.toml: line 2 (`extends`): there is no such agent"),
+            ("contract = 1\nextends = \"claude\"\nname = \"x\"\n", "c.toml: line 3 (`name`): unknown field `name`"),
+            ("contract = 2\nextends = \"claude\"\n", "c.toml: line 1 (`contract`): contract 2 is not supported"),
+        ];
+        for (text, expected) in cases {
+            let (_, problems) = Registry::with_user(vec![("c.toml".to_owned(), text.to_owned())]);
+            let refusal = problems.first().expect("a problem").to_string();
+            assert!(refusal.starts_with(expected), "{refusal}");
+        }
     }
 
     #[test]

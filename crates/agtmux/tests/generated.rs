@@ -61,6 +61,25 @@ fn schemas() {
 }
 
 #[test]
+fn accuracy() {
+    let recordings = Path::new(env!("CARGO_MANIFEST_DIR")).join("../agents/fixtures/recordings");
+    let registry = agtmux_agents::Registry::builtin();
+    let sets = agtmux::accuracy::Sources::EACH;
+    let measured = agtmux::accuracy::run(&registry, &recordings, None, &sets).unwrap();
+    let text = format!(
+        "# Accuracy\n\n{}{}",
+        "How often agtmux is right about recorded states of the real agents, read by the code that the daemon uses. A\n\
+         recording is a moment: an agent that starts, works, waits for an approval, was interrupted, failed, exited. Each set of\n\
+         sources is measured alone; hooks of a moment are those of the step that led to it, so many moments have none.\n\n\
+         *Confident wrong*: a wrong state with confidence `high`. *Enter right*: whether it was known what text and Enter would\n\
+         do. *Wrong safe*: it was called safe to type where it was not; that must never happen.\n\n\
+         `agtmux bench accuracy` measures it again, `--fixtures DIR` on other recordings.\n\n",
+        measured.markdown()
+    );
+    check("accuracy.md", &text);
+}
+
+#[test]
 fn error_reference() {
     let mut text = String::from(
         "# Errors\n\nEvery error has a stable code, a message for people and a hint that says what to do next. On the\n\

@@ -102,9 +102,33 @@ impl ScreenRules {
         rules.sort_by_key(|rule| std::cmp::Reverse(rule.priority));
         rules
     }
+
+    /// These rules with those of another table in the place of the ones that have the same id, and the rest added.
+    pub(crate) fn overlaid_by(mut self, other: Self) -> Self {
+        self.rules.retain(|rule| other.rules.iter().all(|newer| newer.id != rule.id));
+        self.rules.extend(other.rules);
+        Self { message: other.message.or(self.message), rules: self.rules }
+    }
 }
 
 impl Meaning {
+    /// The name used in manifests.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Retrying => "retrying",
+            Self::Compacting => "compacting",
+            Self::Idle => "idle",
+            Self::Interrupted => "interrupted",
+            Self::Error => "error",
+            Self::WaitingApproval => "waiting_approval",
+            Self::WaitingInput => "waiting_input",
+            Self::Dialog => "dialog",
+            Self::Background => "background",
+            Self::Unknown => "unknown",
+        }
+    }
+
     /// Whether it is a statement about the turn.
     pub(super) fn is_state(self) -> bool {
         self != Self::Background

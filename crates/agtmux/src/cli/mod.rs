@@ -2,7 +2,10 @@
 //!
 //! Nothing here knows the domain or the database; a verb sees what the daemon's API shows, like any other client.
 
+pub mod agents;
+mod agents_text;
 mod args;
+pub mod bench;
 pub mod completions;
 pub mod daemon;
 pub mod demo;
@@ -88,6 +91,12 @@ enum Verb {
     Doctor(doctor::DoctorArgs),
     /// Show agtmux on a private tmux server with scripted agents
     Demo(demo::DemoArgs),
+    /// Show the agents that are known, and try their rules on a screen
+    #[command(subcommand)]
+    Agents(agents::AgentsVerb),
+    /// Measure agtmux itself
+    #[command(subcommand)]
+    Bench(bench::BenchVerb),
     /// Print a completion script for a shell
     Completions(completions::CompletionsArgs),
 }
@@ -166,6 +175,8 @@ async fn dispatch(verb: Verb, context: &Context) -> Result<(), CommandError> {
         Verb::Daemon(verb) => daemon::control(verb, context).await,
         Verb::Doctor(args) => doctor::run(args, context).await,
         Verb::Demo(args) => demo::run(args, context).await,
+        Verb::Agents(verb) => agents::run(verb, context),
+        Verb::Bench(verb) => bench::run(verb, context),
         Verb::Completions(args) => completions::run(&args),
     }
 }
