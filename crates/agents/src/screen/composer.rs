@@ -12,6 +12,9 @@ use super::row::Row;
 use super::rules::Meaning;
 use super::style::Colour;
 
+/// What the rows of a box begin with.
+const BOX: [char; 6] = ['╭', '│', '╰', '┌', '└', '┃'];
+
 /// How an agent's composer is found and read: the `[composer]` table of a manifest.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -76,7 +79,7 @@ struct GhostRules {
     /// In the colour of the first match of this below the text: agents use one colour for all their hints.
     #[serde(default)]
     like: Option<Condition>,
-    /// An empty composer always shows a hint, so one without any is not known to be empty.
+    /// An empty composer always shows a hint, so one without any holds blanks that a person typed.
     #[serde(default)]
     always: bool,
 }
@@ -122,7 +125,8 @@ impl ComposerRules {
             return None;
         }
         let below: Vec<&Row> = rows[found.bottom..].iter().filter(|row| !row.is_blank()).collect();
-        if below.len() > self.rows_below {
+        // A box below is a dialog, and what is above it is a picture of a composer.
+        if below.len() > self.rows_below || below.iter().any(|row| row.text().trim_start().starts_with(BOX)) {
             return None;
         }
         let beside: Vec<&Row> = rows[found.top..].iter().collect();
@@ -180,9 +184,9 @@ impl ComposerRules {
             lines.join("\n").trim_end().to_owned()
         };
         if text.iter().all(Row::is_blank) {
+            // Blanks that a person typed push the cursor on, or the hint away.
             let empty = at_start && !self.ghost.always;
-            let draft = (!at_start).then(String::new);
-            return Content { draft, ghost: None, empty };
+            return Content { draft: (!empty).then(String::new), ghost: None, empty };
         }
         let hint = self.ghost.like.as_ref().and_then(|like| {
             let below: Vec<&Row> = rows[found.end..].iter().collect();

@@ -1,5 +1,7 @@
 //! Screens of the real agents: a recording in, what is read from it out.
 
+mod edits;
 mod recordings;
 
+mod safety;
 mod snapshots;

@@ -1,5 +1,7 @@
 //! The recorded screens, with what was known about the pane and what is right.
 
+use std::fmt;
+
 use agtmux_agents::screen::{Cursor, Foreground, Screen, ScreenContext};
 use serde_json::Value;
 
@@ -11,6 +13,12 @@ pub(crate) struct Recording {
     pub(crate) context: ScreenContext,
     pub(crate) enter: String,
     pub(crate) draft: String,
+}
+
+impl fmt::Debug for Recording {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.agent, self.case)
+    }
 }
 
 impl Recording {

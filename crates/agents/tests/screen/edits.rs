@@ -1,0 +1,69 @@
+//! Edits of recorded screens: what an agent, a person or a smaller pane may make of them.
+
+use crate::recordings::Recording;
+
+/// The rows of a capture. Each keeps its escape sequences.
+pub(crate) fn rows(capture: &[u8]) -> Vec<String> {
+    String::from_utf8_lossy(capture).lines().map(str::to_owned).collect()
+}
+
+/// The capture of rows.
+pub(crate) fn capture(rows: &[String]) -> Vec<u8> {
+    rows.iter().flat_map(|row| [row.as_bytes(), b"\n"].concat()).collect()
+}
+
+/// Puts rows in front of one and takes as many away at the top, so that what is below keeps its place. What the lost
+/// rows said about the rendition of those that follow is kept.
+pub(crate) fn scroll_in(recording: &Recording, at: usize, lines: &[String]) -> Vec<u8> {
+    let mut rows = rows(&recording.capture);
+    let at = at.min(rows.len());
+    let lines = &lines[..lines.len().min(at)];
+    let lost: String = rows.drain(..lines.len()).map(|row| escapes(&row)).collect();
+    let at = at - lines.len();
+    for (place, line) in lines.iter().enumerate() {
+        rows.insert(at + place, line.clone());
+    }
+    if let Some(first) = rows.first_mut() {
+        first.insert_str(0, &lost);
+    }
+    capture(&rows)
+}
+
+/// Cuts every row after so many columns.
+pub(crate) fn crop(recording: &Recording, width: usize) -> Vec<u8> {
+    let cut = |row: &String| {
+        let mut column = 0;
+        let mut kept = String::new();
+        let mut characters = row.chars();
+        while let Some(character) = characters.next() {
+            if character == '\u{1b}' {
+                kept.push(character);
+                for part in characters.by_ref() {
+                    kept.push(part);
+                    if part.is_ascii_alphabetic() {
+                        break;
+                    }
+                }
+            } else if column < width {
+                kept.push(character);
+                column += 1;
+            }
+        }
+        kept
+    };
+    capture(&rows(&recording.capture).iter().map(cut).collect::<Vec<_>>())
+}
+
+/// The escape sequences of a row without its text.
+fn escapes(row: &str) -> String {
+    let mut found = String::new();
+    let mut inside = false;
+    for character in row.chars() {
+        inside |= character == '\u{1b}';
+        if inside {
+            found.push(character);
+        }
+        inside &= !character.is_ascii_alphabetic();
+    }
+    found
+}
