@@ -109,9 +109,9 @@ fn between_rules(rows: &[Row], width: usize, column: usize, prompts: &[Prompt]) 
 fn on_shelf(rows: &[Row], width: usize, column: usize, prompts: &[Prompt]) -> Option<Found> {
     const MOST_BETWEEN: usize = 4;
     let top = rows.iter().rposition(|row| is_rule(row, width, &['─']))?;
-    let window = (top + 1..rows.len()).take(MOST_BETWEEN);
+    let window = top + 1..rows.len().min(top + 1 + MOST_BETWEEN);
     let (first, (start, mode)) =
-        window.into_iter().find_map(|place| Some((place, prompt_of(&rows[place..=place], column, prompts)?)))?;
+        window.rev().find_map(|place| Some((place, prompt_of(&rows[place..=place], column, prompts)?)))?;
     let band = rows[first].cell(column).map_or(Colour::Default, |(_, cell)| cell.style.bg);
     let on_band = |row: &&Row| {
         row.indent().is_some_and(|indent| indent >= start)

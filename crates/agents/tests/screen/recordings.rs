@@ -27,12 +27,19 @@ impl Recording {
     }
 }
 
-/// All recordings, in order.
-#[expect(clippy::disallowed_methods, reason = "the test reads its cases; the crate itself reads nothing")]
+/// All recordings and all screens in other circumstances, in order.
 pub(crate) fn all() -> Vec<Recording> {
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/recordings");
+    let mut recordings = of("recordings");
+    recordings.extend(of("screens"));
+    recordings
+}
+
+/// What a folder of the fixtures holds.
+#[expect(clippy::disallowed_methods, reason = "the test reads its cases; the crate itself reads nothing")]
+pub(crate) fn of(folder: &str) -> Vec<Recording> {
+    let root = format!("{}/fixtures/{folder}", env!("CARGO_MANIFEST_DIR"));
     let mut recordings = Vec::new();
-    for agent in names(root) {
+    for agent in names(&root) {
         for case in names(&format!("{root}/{agent}")) {
             let folder = format!("{root}/{agent}/{case}");
             let json = |file: &str| -> Value {

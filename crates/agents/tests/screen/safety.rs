@@ -94,7 +94,7 @@ proptest! {
     #[test]
     fn another_draft(index in any::<Index>(), draft in "[!-~ あ-ん]{1,24}") {
         let drafts: Vec<&Recording> =
-            RECORDINGS.iter().filter(|recording| recording.enter == "append_to_draft").collect();
+            RECORDINGS.iter().filter(|recording| !recording.draft.is_empty()).collect();
         let recording = index.get(&drafts);
         let manifest = REGISTRY.get(&recording.agent).expect("a built-in agent");
         let shown = read(manifest, &recording.screen(), &recording.context).composer.draft.expect("a draft");
@@ -130,7 +130,8 @@ fn a_picture_of_the_composer_above_a_dialog_is_a_picture() {
             // What is asked about can be such a picture too, so it may come right above the answers.
             let marked =
                 |row: &String| row.contains(['❯', '›', '●']) || row.contains("Allow once") || row.contains("1.");
-            let answers = rows(&dialog.capture).iter().rposition(marked).expect("answers");
+            let answers = rows(&dialog.capture).iter().rposition(marked);
+            let answers = answers.unwrap_or(dialog.context.cursor.expect("a cursor").row);
             for at in [answers / 2, answers] {
                 let edited = scroll_in(dialog, at, &lines);
                 let enter = enter(dialog, &edited, &dialog.context);

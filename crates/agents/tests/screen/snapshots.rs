@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use agtmux_agents::Registry;
 use agtmux_agents::screen::{Enter, ScreenReading, read};
 
-use crate::recordings::{Recording, all};
+use crate::recordings::{Recording, all, of};
 
 /// The agents whose manifests say how their screens are read.
 const AGENTS: [&str; 5] = ["claude", "codex", "copilot", "gemini", "opencode"];
@@ -16,7 +16,7 @@ fn every_recording_reads_as_committed() {
     for agent in AGENTS {
         let manifest = registry.get(agent).expect("a built-in agent");
         let mut text = String::new();
-        for recording in all().iter().filter(|recording| recording.agent == agent) {
+        for recording in of("recordings").iter().filter(|recording| recording.agent == agent) {
             let reading = read(manifest, &recording.screen(), &recording.context);
             let _ = writeln!(text, "{}", render(recording, &reading));
         }
@@ -28,7 +28,7 @@ fn every_recording_reads_as_committed() {
 fn what_enter_does_is_right_for_every_recording() {
     let registry = Registry::builtin();
     let mut wrong = Vec::new();
-    for recording in all().into_iter().filter(|recording| AGENTS.contains(&recording.agent.as_str())) {
+    for recording in all() {
         let manifest = registry.get(&recording.agent).expect("a built-in agent");
         let reading = read(manifest, &recording.screen(), &recording.context);
         let Recording { agent, case, enter, draft, .. } = &recording;
