@@ -3,11 +3,12 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::net::TcpListener;
+use std::os::unix::fs::OpenOptionsExt;
 use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::common::{SCRIPT, TestEnvironment};
+use crate::common::{SCRIPT, TestEnvironment, wait_for};
 
 /// What opencode serves: whatever is written to a fifo, as server-sent events, to one client at a time.
 const SERVER: &str = "import socket, sys
@@ -37,7 +38,12 @@ fn opencodes_server_is_heard() {
     let dir = environment.agent_dir();
     let line = format!("AGENT_DIR={} exec {}", dir.display(), program.display());
     let pane = environment.tmux().window("main", &line);
-    let mut stream = OpenOptions::new().write(true).open(&events).unwrap();
+    // The server opens it once the daemon has connected.
+    let listened_to = || {
+        let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap();
+        wait_for("the server to be listened to", || OpenOptions::new().write(true).custom_flags(flags).open(&events))
+    };
+    let mut stream = listened_to();
     let expect = |stream: &mut File, event: Value, state: &str| {
         writeln!(stream, "{event}").unwrap();
         let seen = environment.wait_for_pane(&pane, &event.to_string(), |pane| pane["state"] == state);
@@ -56,6 +62,6 @@ fn opencodes_server_is_heard() {
     expect(&mut stream, replied, "running");
     drop(stream);
     environment.wait_for_pane(&pane, "it to be taken back", |pane| pane["state"] == "unknown");
-    let mut stream = OpenOptions::new().write(true).open(&events).unwrap();
+    let mut stream = listened_to();
     expect(&mut stream, status("busy"), "running");
 }

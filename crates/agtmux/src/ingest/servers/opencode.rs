@@ -38,8 +38,7 @@ const PAUSES: [Duration; 4] =
 
 /// Listens to the server of a runtime, if it has one, until aborted.
 pub(super) async fn listen(member: Arc<Member>, handle: Handle) {
-    let pid = member.process.pid;
-    let Ok(Some(port)) = tokio::task::spawn_blocking(move || port_of(pid)).await else {
+    let Some(port) = find_port(member.process.pid).await else {
         return;
     };
     for attempt in 0_usize.. {
@@ -50,6 +49,17 @@ pub(super) async fn listen(member: Arc<Member>, handle: Handle) {
         }
         sleep(PAUSES[attempt.min(PAUSES.len() - 1)]).await;
     }
+}
+
+/// The port that an agent serves on, if any. A launcher may take a moment to start the program that has one.
+async fn find_port(pid: u32) -> Option<u16> {
+    for pause in PAUSES {
+        if let Ok(Some(port)) = tokio::task::spawn_blocking(move || port_of(pid)).await {
+            return Some(port);
+        }
+        sleep(pause).await;
+    }
+    None
 }
 
 /// Why nothing is heard any more.
