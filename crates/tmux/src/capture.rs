@@ -1,11 +1,12 @@
 //! What a pane shows, with where its cursor is and who has it, taken in one breath.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::client::ClientError;
 use crate::command::{Command, Script};
 use crate::id::PaneId;
-use crate::record::{Fields, lossy, unreadable};
+use crate::record::{Fields, Record, lossy, unreadable};
 use crate::transport::Transport;
 
 /// A pane as it was shown at one moment.
@@ -44,33 +45,58 @@ pub async fn capture(
     pane: PaneId,
     deadline: Duration,
 ) -> Result<Option<Capture>, ClientError> {
+    match capture_all(client, &[pane], deadline).await {
+        Ok(mut captures) => Ok(captures.remove(&pane)),
+        Err(ClientError::Refused(_)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Captures what several panes show, for the price of one client.
+///
+/// # Errors
+/// Refused as a whole if one of them is gone.
+pub async fn capture_all(
+    client: &impl Transport,
+    panes: &[PaneId],
+    deadline: Duration,
+) -> Result<BTreeMap<PaneId, Capture>, ClientError> {
     let fields = Fields::new(NUMBERS, TEXTS)?;
-    let about = Command::new("display-message").flag("-p").target(pane).arg(fields.format());
-    let shown = Command::new("capture-pane").flag("-e").flag("-p").target(pane);
-    let output = match client.run_script(&Script::new().then(&about).then(&shown), deadline).await {
-        Err(ClientError::Refused(_)) => return Ok(None),
-        output => output?,
-    };
-    let (record, rest) = fields.first(&output)?;
+    let script = panes.iter().fold(Script::new(), |script, pane| {
+        let about = Command::new("display-message").flag("-p").target(*pane).arg(fields.format());
+        let shown = Command::new("capture-pane").flag("-e").flag("-p").target(*pane);
+        script.then(&about).then(&shown)
+    });
+    let output = client.run_script(&script, deadline).await?;
+    let mut captures = BTreeMap::new();
+    let mut rest = output.as_slice();
+    while !rest.is_empty() {
+        let (record, shown) = fields.first(rest)?;
+        let end = memchr::memmem::find(shown, fields.mark()).unwrap_or(shown.len());
+        let (pane, capture) = read(&record, &shown[..end]).ok_or_else(unreadable)?;
+        captures.insert(pane, capture);
+        rest = &shown[end..];
+    }
+    // tmux answers for another pane where the one that was asked for is gone.
+    captures.retain(|pane, _| panes.contains(pane));
+    Ok(captures)
+}
+
+fn read(record: &Record, shown: &[u8]) -> Option<(PaneId, Capture)> {
     let mut numbers = record.numbers();
     let mut texts = record.texts().map(lossy);
-    let mut read = || {
-        let id = PaneId::parse(numbers.next()?)?;
-        let capture = Capture {
-            text: rest.strip_prefix(b"\n").unwrap_or(rest).to_vec(),
-            width: numbers.number()?,
-            height: numbers.number()?,
-            cursor_x: numbers.number()?,
-            cursor_y: numbers.number()?,
-            cursor_visible: numbers.flag()?,
-            in_mode: numbers.flag()?,
-            dead: numbers.flag()?,
-            command: texts.next()?,
-            title: texts.next()?,
-        };
-        Some((id, capture))
+    let pane = PaneId::parse(numbers.next()?)?;
+    let capture = Capture {
+        text: shown.strip_prefix(b"\n").unwrap_or(shown).to_vec(),
+        width: numbers.number()?,
+        height: numbers.number()?,
+        cursor_x: numbers.number()?,
+        cursor_y: numbers.number()?,
+        cursor_visible: numbers.flag()?,
+        in_mode: numbers.flag()?,
+        dead: numbers.flag()?,
+        command: texts.next()?,
+        title: texts.next()?,
     };
-    let (id, capture) = read().ok_or_else(unreadable)?;
-    // tmux answers for another pane where the one that was asked for is gone.
-    Ok((id == pane).then_some(capture))
+    Some((pane, capture))
 }

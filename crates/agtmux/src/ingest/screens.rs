@@ -4,14 +4,14 @@
 //! only if [`glance::is_wanted`]. A pane whose output cannot be heard is looked at every now and then instead.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use agtmux_agents::Reading;
 use agtmux_agents::glance::{self, Glance};
 use agtmux_agents::screen::{self, Cursor, Foreground, Screen, ScreenContext};
-use agtmux_core::id::{PaneKey, TargetName};
+use agtmux_core::id::{PaneId, PaneKey, TargetName};
 use agtmux_core::signal::{Claim, Source};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
@@ -22,7 +22,7 @@ use crate::daemon::roster::{Member, Roster};
 use crate::daemon::said::Said;
 use crate::daemon::world::LOCAL;
 use crate::platform;
-use crate::target::capture::{Captured, capture};
+use crate::target::capture::{Captured, capture_all};
 use crate::target::manifests::Manifests;
 use crate::target::observation::Paint;
 
@@ -45,8 +45,11 @@ const FIRST_LOOK: Duration = Duration::from_millis(500);
 /// How long tmux may take for a capture.
 const CAPTURE_DEADLINE: Duration = Duration::from_secs(2);
 
-/// So many captures at once: each is a process.
+/// So many clients at once: each is a process.
 const TOGETHER: usize = 2;
+
+/// So many screens are captured by one client.
+const PER_CLIENT: usize = 32;
 
 /// What is needed to look at screens.
 pub struct Eyes {
@@ -80,11 +83,22 @@ pub async fn run(handle: Handle, eyes: Eyes) {
                 schedule.meet(&members, is_wanted, Instant::now());
             }
             () = at(schedule.next()) => {
-                for (member, last, look_at_it) in schedule.due(Instant::now()) {
-                    looks.spawn(look(shared.clone(), member, last, look_at_it));
+                let mut by_server: BTreeMap<PathBuf, Vec<Due>> = BTreeMap::new();
+                for due in schedule.due(Instant::now()) {
+                    by_server.entry(due.member.socket.clone()).or_default().push(due);
+                }
+                for (socket, mut due) in by_server {
+                    while !due.is_empty() {
+                        let some = due.split_off(due.len().saturating_sub(PER_CLIENT));
+                        looks.spawn(look(shared.clone(), socket.clone(), some));
+                    }
                 }
             }
-            Some(Ok((pane, glance))) = looks.join_next() => schedule.looked(&pane, glance, Instant::now()),
+            Some(looked) = looks.join_next() => {
+                for (pane, glance) in looked.unwrap_or_default() {
+                    schedule.looked(&pane, glance, Instant::now());
+                }
+            }
         }
     }
 }
@@ -96,17 +110,53 @@ struct Shared {
     turns: Semaphore,
 }
 
-/// Looks at one screen, or only renews what was said of it, and tells what is news.
-async fn look(shared: Arc<Shared>, member: Arc<Member>, mut glance: Glance, look: Look) -> (PaneKey, Glance) {
-    let pane = member.pane.clone();
-    let news = match look {
-        Look::Renew => glance.renewal(),
-        Look::Capture => match shared.captured(&member).await {
-            Some(seen) => glance.news(seen),
-            None => Vec::new(),
-        },
-    };
-    if !news.is_empty() {
+/// Looks at screens of one server, or only renews what was said of them, and tells what is news.
+async fn look(shared: Arc<Shared>, socket: PathBuf, due: Vec<Due>) -> Vec<(PaneKey, Glance)> {
+    let panes: Vec<_> = due.iter().filter(|due| due.look == Look::Capture).map(|due| due.member.pane.pane).collect();
+    let captured = shared.capture(&socket, &panes).await;
+    let mut looked = Vec::with_capacity(due.len());
+    for Due { member, mut glance, look } in due {
+        let news = match look {
+            Look::Renew => glance.renewal(),
+            Look::Capture => {
+                let seen = captured.get(&member.pane.pane).and_then(|captured| shared.read(&member, captured));
+                seen.map_or_else(Vec::new, |seen| glance.news(seen))
+            }
+        };
+        if !news.is_empty() {
+            shared.tell(&member, news).await;
+        }
+        looked.push((member.pane.clone(), glance));
+    }
+    looked
+}
+
+impl Shared {
+    async fn capture(&self, socket: &Path, panes: &[PaneId]) -> BTreeMap<PaneId, Captured> {
+        let Ok(_turn) = self.turns.acquire().await else {
+            return BTreeMap::new();
+        };
+        if panes.is_empty() {
+            return BTreeMap::new();
+        }
+        capture_all(&self.tmux, socket, panes, CAPTURE_DEADLINE).await.unwrap_or_else(|error| {
+            tracing::debug!(%error, "cannot look at screens");
+            BTreeMap::new()
+        })
+    }
+
+    /// What a member's screen says; none if the member is not what it was.
+    fn read(&self, member: &Member, captured: &Captured) -> Option<Vec<Reading>> {
+        let stat = platform::process_stat(member.process.pid).filter(|stat| stat.start == member.process.start)?;
+        let in_foreground = i64::from(stat.tpgid) == i64::from(stat.pgid);
+        let registry = self.manifests.now();
+        let manifest = registry.get(member.agent.as_str())?;
+        let seen = screen::read(manifest, &Screen::parse(&captured.text), &context(captured, in_foreground));
+        tracing::debug!(pane = %member.pane.pane, rules = ?seen.matched, enter = seen.composer.enter.name(), "looked");
+        Some(seen.readings)
+    }
+
+    async fn tell(&self, member: &Member, news: Vec<Reading>) {
         let claim = Claim {
             target: TargetName::new(LOCAL),
             runtime: Some(member.runtime.clone()),
@@ -114,30 +164,7 @@ async fn look(shared: Arc<Shared>, member: Arc<Member>, mut glance: Glance, look
             process: None,
             ancestors: None,
         };
-        shared.handle.said(Said::now(Source::Screen, claim, news)).await.ok();
-    }
-    (pane, glance)
-}
-
-impl Shared {
-    /// What a member's screen says now; none if it cannot be looked at.
-    async fn captured(&self, member: &Member) -> Option<Vec<Reading>> {
-        let _turn = self.turns.acquire().await.ok()?;
-        let captured = match capture(&self.tmux, &member.socket, member.pane.pane, CAPTURE_DEADLINE).await {
-            Ok(captured) => captured?,
-            Err(error) => {
-                tracing::debug!(pane = %member.pane.pane, %error, "cannot look at a screen");
-                return None;
-            }
-        };
-        let stat = platform::process_stat(member.process.pid).filter(|stat| stat.start == member.process.start)?;
-        let in_foreground = i64::from(stat.tpgid) == i64::from(stat.pgid);
-        let registry = self.manifests.now();
-        let manifest = registry.get(member.agent.as_str())?;
-        let context = context(&captured, in_foreground);
-        let seen = screen::read(manifest, &Screen::parse(&captured.text), &context);
-        tracing::debug!(pane = %member.pane.pane, rules = ?seen.matched, enter = seen.composer.enter.name(), "looked");
-        Some(seen.readings)
+        self.handle.said(Said::now(Source::Screen, claim, news)).await.ok();
     }
 }
 
@@ -160,6 +187,13 @@ fn context(captured: &Captured, agent_in_foreground: bool) -> ScreenContext {
 enum Look {
     Capture,
     Renew,
+}
+
+/// A screen whose time has come.
+struct Due {
+    member: Arc<Member>,
+    glance: Glance,
+    look: Look,
 }
 
 /// Which screens are to be looked at, and when.
@@ -212,7 +246,7 @@ impl Schedule {
     }
 
     /// What is to be done now. A pane that is being painted is given time to come to rest.
-    fn due(&mut self, now: Instant) -> Vec<(Arc<Member>, Glance, Look)> {
+    fn due(&mut self, now: Instant) -> Vec<Due> {
         let mut looks = Vec::new();
         for watched in self.panes.values_mut().filter(|watched| watched.due.is_some_and(|due| due <= now)) {
             watched.due = None;
@@ -226,7 +260,8 @@ impl Schedule {
                 continue;
             };
             let is_unseen = watched.unseen_since.take().is_some() || watched.paint.is_none();
-            looks.push((watched.member.clone(), glance, if is_unseen { Look::Capture } else { Look::Renew }));
+            let look = if is_unseen { Look::Capture } else { Look::Renew };
+            looks.push(Due { member: watched.member.clone(), glance, look });
         }
         looks
     }

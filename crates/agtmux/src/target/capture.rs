@@ -1,5 +1,6 @@
 //! What a pane shows, for those who look at screens.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -20,4 +21,30 @@ pub async fn capture(
     deadline: Duration,
 ) -> Result<Option<Captured>, ClientError> {
     shown::capture(&Plain::new(tmux, socket), agtmux_tmux::PaneId(pane.0), deadline).await
+}
+
+/// Captures panes of one server for the price of one client. Those that are gone are left out.
+///
+/// # Errors
+/// Fails when the server is gone or does not answer in time.
+pub async fn capture_all(
+    tmux: &Path,
+    socket: &Path,
+    panes: &[PaneId],
+    deadline: Duration,
+) -> Result<BTreeMap<PaneId, Captured>, ClientError> {
+    let plain = Plain::new(tmux, socket);
+    let ids: Vec<_> = panes.iter().map(|pane| agtmux_tmux::PaneId(pane.0)).collect();
+    let captured = match shown::capture_all(&plain, &ids, deadline).await {
+        // One of them is gone: each is asked for alone.
+        Err(ClientError::Refused(_)) => {
+            let mut captured = BTreeMap::new();
+            for id in ids {
+                captured.extend(shown::capture(&plain, id, deadline).await?.map(|shown| (id, shown)));
+            }
+            captured
+        }
+        captured => captured?,
+    };
+    Ok(captured.into_iter().map(|(pane, shown)| (PaneId(pane.0), shown)).collect())
 }

@@ -96,6 +96,8 @@ impl Ear {
             statements: None,
         };
         listener.catch_up();
+        // From now on silence means that nothing is painted.
+        self.paints.send(listener.paint.clone()).ok();
         listener
     }
 

@@ -1,7 +1,7 @@
 //! What a pane shows, as it is captured.
 
-use agtmux_tmux::capture::capture;
-use agtmux_tmux::{PaneId, Plain};
+use agtmux_tmux::capture::{capture, capture_all};
+use agtmux_tmux::{ClientError, PaneId, Plain};
 
 use crate::support::{DEADLINE, Server, wait_until};
 
@@ -19,4 +19,18 @@ async fn a_capture_has_styles_the_cursor_and_nothing_of_another_pane() {
     assert!(shown.cursor_visible && !shown.in_mode && !shown.dead);
     assert_eq!((shown.command.as_str(), shown.title.as_str()), ("sleep", "a , title"));
     assert_eq!(capture(&plain, PaneId(7), DEADLINE).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn several_panes_are_captured_together() {
+    let server = Server::start("printf first; exec sleep 1000");
+    server.tmux(["split-window", "-t", "%0", "printf second; exec sleep 1000"]);
+    let painted = |pane: &str, text: &str| server.tmux(["capture-pane", "-p", "-t", pane]).contains(text);
+    wait_until("both are painted", || painted("%0", "first") && painted("%1", "second"));
+    let plain = Plain::new("tmux".as_ref(), &server.socket());
+    let shown = capture_all(&plain, &[PaneId(0), PaneId(1)], DEADLINE).await.unwrap();
+    let first_lines: Vec<_> = shown.values().map(|capture| capture.text.split(|byte| *byte == b'\n').next()).collect();
+    assert_eq!(first_lines, [Some(&b"first"[..]), Some(&b"second"[..])]);
+    let refused = capture_all(&plain, &[PaneId(0), PaneId(7)], DEADLINE).await;
+    assert!(matches!(refused, Err(ClientError::Refused(_))), "{refused:?}");
 }
