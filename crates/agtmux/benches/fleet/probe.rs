@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
 
 use agtmux_wire::stream::Frame;
 use anyhow::Result;
@@ -33,12 +34,18 @@ impl<'a> Probe<'a> {
              if [ \"$order\" = nothing ]; then /bin/true; else {command}; fi; echo done >&4\ndone\n"
         );
         let program = fleet.write_program("probe/claude", &script)?;
-        fleet.ask(&["new-session", "-d", "-s", SESSION, &format!("exec {}", program.display())])?;
+        let status = format!("SCHMUX_STATUS_FILE={}", Self::status_file(fleet).display());
+        fleet.ask(&["new-session", "-d", "-s", SESSION, "-e", &status, &format!("exec {}", program.display())])?;
         let orders = File::create(&fifos[0])?;
         let answers = BufReader::new(File::open(&fifos[1])?);
         fifos.iter().try_for_each(std::fs::remove_file)?;
         daemon.wait_for_agents(fleet.panes.len() + 1).await?;
         Ok(Self { fleet, orders, answers })
+    }
+
+    /// The file in which the agent may say its state.
+    pub(crate) fn status_file(fleet: &Fleet) -> PathBuf {
+        fleet.root().join("probe/status")
     }
 
     /// Gives an order and does not wait.

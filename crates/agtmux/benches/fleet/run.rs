@@ -154,6 +154,7 @@ async fn largest_fleet(agents: usize, plan: &Plan, report: &mut Report) -> Resul
     let (items, _) = daemon.wait_for_agents(agents).await?;
     signal::posted(&fleet, &daemon, &items, plan.runs * 5, report).await?;
     signal::command(&fleet, &daemon, plan.runs, report).await?;
+    signal::status_file(&fleet, &daemon, plan.runs, report).await?;
     hook::to_stream(&fleet, &daemon, plan.runs, report).await?;
     durable::through_daemon(&daemon, &items, plan.rounds, report).await?;
     idle::memory(&fleet, &daemon, "after the posts above", report);
@@ -162,6 +163,7 @@ async fn largest_fleet(agents: usize, plan: &Plan, report: &mut Report) -> Resul
 
 async fn changes(fleet: &Fleet, daemon: &Daemon, polling: &Polling, plan: &Plan, report: &mut Report) -> Result<()> {
     let changes = Changes { fleet, daemon, polling };
+    changes.markers(some(&fleet.panes, plan.changes), report).await?;
     changes.jobs(plan.slow_changes, report).await?;
     let mut unused = 0;
     for pace in [Pace::Apart, Pace::BackToBack] {

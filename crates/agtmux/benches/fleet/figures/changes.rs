@@ -21,6 +21,10 @@ use crate::stats::{Samples, ratio};
 /// For what tmux or the kernel tells of.
 const TOLD: Duration = Duration::from_millis(25);
 
+/// For what an agent writes into its pane.
+const MARKER_P50: Duration = Duration::from_millis(3);
+const MARKER_P99: Duration = Duration::from_millis(20);
+
 /// For what has to be looked for.
 const SWEPT: Duration = Duration::from_secs(2);
 
@@ -74,6 +78,34 @@ impl Changes<'_> {
             samples.push(seen.await.with_context(|| format!("title of {}", pane.id))? - since);
         }
         self.add(&format!("title, {}", pace.name()), &samples, TOLD, report);
+        Ok(())
+    }
+
+    /// Markers, written by what runs in a pane. Each says something new: one that repeats the last may be a redraw.
+    pub(crate) async fn markers(&self, panes: &[Pane], report: &mut Report) -> Result<()> {
+        let mut follower = Follower::open(&self.daemon.client).await?;
+        let mut samples = Samples::default();
+        for (run, pane) in panes.iter().enumerate() {
+            let message = format!("question {run}");
+            let mut tty = OpenOptions::new().write(true).open(&pane.tty)?;
+            let since = Instant::now();
+            write!(tty, "--<[schmux:needs_input:{message}]>--\r\n")?;
+            let asks = |item: &PaneItem| item.attention.message.as_deref() == Some(message.as_str());
+            let seen = follower.wait_for(|frame| shown(frame, &pane.id).is_some_and(asks));
+            samples.push(seen.await.with_context(|| format!("marker of {}", pane.id))? - since);
+        }
+        let (middle, worst) = self.polling.staleness();
+        report.add(Figure {
+            name: format!("marker in a pane → stream, {} agents", self.fleet.panes.len()),
+            measured: samples.text(),
+            baseline: format!(
+                "fork per poll: {:.0} ms, worst {:.0}",
+                middle.as_secs_f64() * 1e3,
+                worst.as_secs_f64() * 1e3
+            ),
+            ratio: Some(ratio(samples.p50(), middle)),
+            goal: Goal::new("p50 ≤ 3, p99 ≤ 20 ms", samples.p50() <= MARKER_P50 && samples.p99() <= MARKER_P99),
+        });
         Ok(())
     }
 

@@ -90,6 +90,34 @@ impl FileNotice {
     }
 }
 
+/// A line in the status file of an agent.
+pub(crate) async fn status_file(fleet: &Fleet, daemon: &Daemon, runs: usize, report: &mut Report) -> Result<()> {
+    let _probe = Probe::start(fleet, daemon, "true").await?;
+    let mut follower = Follower::open(&daemon.client).await?;
+    let mut notice = FileNotice::new(fleet.root())?;
+    let file = Probe::status_file(fleet);
+    // Found and watched before the first measured line.
+    std::fs::write(&file, "working\n")?;
+    follower.wait_for(|frame| Probe::is_shown_as(frame, "running")).await.context("the status file is not watched")?;
+    let mut ours = Samples::default();
+    let mut bare = Samples::default();
+    for run in 0..runs {
+        let (word, state) = [("needs_input", "waiting_input"), ("working", "running")][run % 2];
+        let since = Instant::now();
+        std::fs::write(&file, format!("{word} run {run}\n"))?;
+        ours.push(follower.wait_for(|frame| Probe::is_shown_as(frame, state)).await? - since);
+        bare.push(notice.round(run)?);
+    }
+    report.add(Figure {
+        name: format!("status file → stream, {} agents", fleet.panes.len()),
+        measured: ours.text(),
+        baseline: format!("a file written → inotify → read: {}", bare.text()),
+        ratio: Some(ratio(ours.p50(), bare.p50())),
+        goal: Goal::new("p50 ≤ 2, p99 ≤ 20 ms", ours.p50() <= P50 && ours.p99() <= P99),
+    });
+    Ok(())
+}
+
 /// `agtmux signal`, run by an agent of its own; the baseline is the same agent running a program that does nothing.
 pub(crate) async fn command(fleet: &Fleet, daemon: &Daemon, runs: usize, report: &mut Report) -> Result<()> {
     let mut probe = Probe::start(fleet, daemon, &format!("{AGTMUX} signal \"$order\"")).await?;
