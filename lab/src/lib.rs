@@ -2,4 +2,14 @@
 //!
 //! `README.md` says how to run it and how to write a story.
 
+pub mod agent;
+mod follower;
+mod home;
+pub mod install;
 pub mod model;
+pub mod play;
+pub mod report;
+mod stage;
+pub mod stories;
+pub mod story;
+mod terminal;

@@ -1,10 +1,19 @@
 //! The lab's command line.
 
-use std::io::{Write as _, stdout};
+use std::io::{Write as _, stderr, stdout};
+use std::process::ExitCode;
+use std::sync::Arc;
 
+use agtmux_lab::install::Packages;
 use agtmux_lab::model::Server;
-use anyhow::Context as _;
-use clap::{Parser, Subcommand};
+use agtmux_lab::play::{Manner, Outcome, agtmux_beside_us, play};
+use agtmux_lab::story::Story;
+use agtmux_lab::{report, stories};
+use anyhow::{Context as _, Result, bail, ensure};
+use clap::{Args, Parser, Subcommand};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
 
 /// Real agents in real tmux, against a scripted model
 #[derive(Debug, Parser)]
@@ -15,18 +24,126 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Install the agents into the cache, if they are not there
+    Install,
+    /// List the stories
+    List,
     /// Run the scripted model until it is interrupted, to point an agent at it by hand
     Model,
+    /// Play stories and check what agtmux says
+    Run(RunArguments),
+}
+
+#[derive(Debug, Args)]
+struct RunArguments {
+    /// Only stories whose name begins with one of these: `claude`, `codex/esc`
+    names: Vec<String>,
+    /// Tell each step as it happens
+    #[arg(long)]
+    verbose: bool,
+    /// Leave a story that fails standing, to be looked at
+    #[arg(long)]
+    keep: bool,
+    /// Do not ask agtmux: see whether the stories happen as written
+    #[arg(long)]
+    rehearse: bool,
+    /// How often each story is played
+    #[arg(long, default_value_t = 1)]
+    times: usize,
+    /// How many are played at once; by default one more than there are processors
+    #[arg(long)]
+    jobs: Option<usize>,
 }
 
 #[tokio::main]
-async fn main() -> anyhow::Result<()> {
-    match Arguments::parse().command {
+async fn main() -> ExitCode {
+    match command(Arguments::parse().command).await {
+        Ok(code) => code,
+        Err(error) => {
+            // Nobody is left to be told if this fails.
+            writeln!(stderr(), "agtmux-lab: {error:#}").ok();
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn command(command: Command) -> Result<ExitCode> {
+    match command {
+        Command::Install => {
+            writeln!(stdout(), "{}", Packages::ready()?.bin().display())?;
+        }
+        Command::List => {
+            for story in stories::all()? {
+                writeln!(stdout(), "{story}")?;
+            }
+        }
         Command::Model => {
             let server = Server::start().await.context("no port on loopback")?;
             writeln!(stdout(), "http://127.0.0.1:{}", server.port())?;
             tokio::signal::ctrl_c().await?;
         }
+        Command::Run(arguments) => return run(arguments).await,
     }
-    Ok(())
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn run(arguments: RunArguments) -> Result<ExitCode> {
+    let chosen: Vec<_> = stories::all()?
+        .into_iter()
+        .filter(|story| {
+            let name = story.to_string();
+            arguments.names.is_empty() || arguments.names.iter().any(|prefix| name.starts_with(prefix.as_str()))
+        })
+        .collect();
+    ensure!(!chosen.is_empty(), "no story begins with {:?}", arguments.names);
+    let packages = match Packages::ready() {
+        Ok(packages) => packages,
+        Err(error) => {
+            writeln!(stderr(), "SKIPPED all {} stories of the lab: {error}", chosen.len())?;
+            return Ok(ExitCode::FAILURE);
+        }
+    };
+    let manner = Manner {
+        packages,
+        agtmux: agtmux_beside_us()?,
+        verbose: arguments.verbose,
+        keep: arguments.keep,
+        rehearsal: arguments.rehearse,
+    };
+    let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
+    let plays = std::iter::repeat_n(chosen, arguments.times).flatten().collect();
+    let outcomes = play_all(plays, manner, arguments.jobs.unwrap_or(cores + 1)).await?;
+    write!(stdout(), "{}\n{}\n", report::sights(&outcomes), report::latencies(&outcomes))?;
+    write!(stderr(), "{}", report::summary(&outcomes))?;
+    let failed = outcomes.iter().any(|(_, outcome)| outcome.failure.is_some());
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Plays all stories, so many at once, and gives their outcomes in order.
+async fn play_all(stories: Vec<Story>, manner: Manner, jobs: usize) -> Result<Vec<(Story, Outcome)>> {
+    let seats = Arc::new(Semaphore::new(jobs.max(1)));
+    let mut playing = JoinSet::new();
+    for (index, story) in stories.into_iter().enumerate() {
+        let (seats, manner) = (Arc::clone(&seats), manner.clone());
+        playing.spawn(async move {
+            let _seat = seats.acquire_owned().await?;
+            let outcome = play(&story, &manner).await.with_context(|| story.to_string())?;
+            Ok::<_, anyhow::Error>((index, story, outcome))
+        });
+    }
+    let mut outcomes = Vec::new();
+    let mut terminated = signal(SignalKind::terminate())?;
+    loop {
+        tokio::select! {
+            played = playing.join_next() => match played {
+                Some(played) => outcomes.push(played??),
+                None => break,
+            },
+            // What is broken off takes its stage down.
+            _ = tokio::signal::ctrl_c() => bail!("interrupted"),
+            _ = terminated.recv() => bail!("terminated"),
+        }
+    }
+    outcomes.sort_by_key(|(index, _, _)| *index);
+    Ok(outcomes.into_iter().map(|(_, story, outcome)| (story, outcome)).collect())
 }

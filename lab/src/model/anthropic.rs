@@ -18,14 +18,23 @@ pub(super) fn request(body: &Value) -> Request {
         schema: format.and_then(|format| format.get("schema")).cloned(),
         streamed: body.get("stream").and_then(Value::as_bool).unwrap_or_default(),
         model: body.get("model").and_then(Value::as_str).unwrap_or("lab").to_owned(),
+        plan_file: plan_file(&body["messages"].to_string()),
         ..Request::default()
     }
     .with_messages(&messages)
 }
 
+/// In plan mode the agent names a file of its own, in some reminder.
+fn plan_file(text: &str) -> Option<String> {
+    let mut words = text.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\\' | '`'));
+    words.rfind(|word| word.contains("/plans/") && word.ends_with(".md")).map(str::to_owned)
+}
+
 fn messages(message: &Value) -> Vec<Message> {
-    if message.get("role").is_some_and(|role| role == "assistant") {
-        return vec![Message::Model];
+    match message.get("role").and_then(Value::as_str) {
+        Some("assistant") => return vec![Message::Model],
+        Some("user") => {}
+        _ => return Vec::new(),
     }
     if let Some(text) = message.get("content").and_then(Value::as_str) {
         return vec![Message::Person(text.to_owned())];

@@ -28,6 +28,8 @@ pub(super) struct Request {
     pub(super) tools: BTreeMap<String, Value>,
     /// The schema that the answer has to follow, for requests that want data.
     pub(super) schema: Option<Value>,
+    /// The file that a plan is to be written to before it is presented, if the agent wants that.
+    pub(super) plan_file: Option<String>,
     /// Whether the answer is wanted piece by piece.
     pub(super) streamed: bool,
     /// The model that was asked for.

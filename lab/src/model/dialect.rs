@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::conversation::Request;
 use super::script::{Beat, Failure};
-use super::tools::ToolUse;
+use super::tools::{self, ToolUse};
 
 /// A piece of an answer, with the tool already chosen from those that the agent offers.
 #[derive(Clone, Debug)]
@@ -60,17 +60,21 @@ impl Event {
     }
 }
 
-/// The pieces of some beats. Silence and broken connections are the server's business.
-pub(super) fn piece(beat: &Beat, request: &Request) -> Option<Piece> {
+/// The pieces of a beat. Silence and broken connections are the server's business.
+pub(super) fn pieces(beat: &Beat, request: &Request) -> Vec<Piece> {
     match beat {
-        Beat::Text(text) => Some(Piece::Text(text.clone())),
-        Beat::Thought(text) => Some(Piece::Thought(text.clone())),
-        Beat::Use(tool) => Some(super::tools::choose(tool, &request.tools).map_or_else(
-            || Piece::Text(format!("no such tool here; offered: {:?}", request.tools.keys().collect::<Vec<_>>())),
-            Piece::Use,
-        )),
-        Beat::Refusal => Some(Piece::Refusal),
-        Beat::Wait(_) | Beat::Cut => None,
+        Beat::Text(text) => vec![Piece::Text(text.clone())],
+        Beat::Thought(text) => vec![Piece::Thought(text.clone())],
+        Beat::Use(tool) => {
+            let uses = tools::choose(tool, request);
+            if uses.is_empty() {
+                let offered: Vec<_> = request.tools.keys().map(String::as_str).collect();
+                return vec![Piece::Text(format!("no such tool here; offered: {}", offered.join(" ")))];
+            }
+            uses.into_iter().map(Piece::Use).collect()
+        }
+        Beat::Refusal => vec![Piece::Refusal],
+        Beat::Wait(_) | Beat::Cut => Vec::new(),
     }
 }
 

@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::conversation::Request;
-use super::dialect::{Answer, fill, openai_error, piece};
+use super::dialect::{Answer, fill, openai_error, pieces};
 use super::script::{self, Beat, Failure, Reply};
 use super::{anthropic, chat, gemini, responses};
 
@@ -169,7 +169,7 @@ async fn answer(State(record): State<Arc<Record>>, http: HttpRequest) -> Respons
     };
     let request = dialect.request(&body);
     let reply = decide(&request, &record);
-    let id = record.note(asked, &format!("round {} of {:?}: {reply:.200?}", request.round, request.prompt), false);
+    let id = record.note(asked, &told(&request, &reply), false);
     match reply {
         Reply::Fail(failure) => fail(dialect, failure),
         Reply::Speak { silence, beats } => {
@@ -197,6 +197,12 @@ fn decide(request: &Request, record: &Record) -> Reply {
         Reply::Fail(failure) if !record.still_fails(request, failure) => script::say("recovered"),
         reply => reply,
     }
+}
+
+/// A request and its answer in a line.
+fn told(request: &Request, reply: &Reply) -> String {
+    let short = |text: String| text.chars().take(120).collect::<String>();
+    format!("round {} of {:?}: {}", request.round, short(request.prompt.clone()), short(format!("{reply:?}")))
 }
 
 /// What agents ask for besides answers.
@@ -227,7 +233,7 @@ async fn whole(mut writer: Box<dyn Answer>, request: &Request, beats: &[Beat]) -
             tokio::time::sleep(*time).await;
         }
     }
-    let pieces: Vec<_> = beats.iter().filter_map(|beat| piece(beat, request)).collect();
+    let pieces: Vec<_> = beats.iter().flat_map(|beat| pieces(beat, request)).collect();
     Json(writer.whole(&pieces)).into_response()
 }
 
@@ -258,7 +264,10 @@ async fn send(
                 chunks.push((Duration::ZERO, Err(io::ErrorKind::ConnectionReset.into())));
                 break;
             }
-            _ => chunks.extend(piece(beat, &request).map(|piece| (Duration::ZERO, Ok(text(writer.piece(&piece)))))),
+            _ => {
+                let pieces = pieces(beat, &request);
+                chunks.extend(pieces.iter().map(|piece| (Duration::ZERO, Ok(text(writer.piece(piece))))));
+            }
         }
     }
     if !beats.contains(&Beat::Cut) {

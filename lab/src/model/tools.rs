@@ -1,9 +1,8 @@
 //! Which of the tools that an agent offers does what the script wants, and how it is called.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Value, json};
 
+use super::conversation::Request;
 use super::dialect::fill;
 use super::script::Tool;
 
@@ -22,23 +21,39 @@ const READERS: &[&str] = &["Read", "read_file", "read", "view"];
 const WRITERS: &[&str] = &["Write", "write_file", "write", "create", "apply_patch"];
 const EDITORS: &[&str] = &["Edit", "replace", "edit", "apply_patch"];
 const QUESTIONS: &[&str] = &["AskUserQuestion", "request_user_input", "ask_user", "question"];
-const PLANS: &[&str] = &["ExitPlanMode", "exit_plan_mode"];
 const SUBAGENTS: &[&str] = &["Agent", "Task", "task", "invoke_agent", "spawn_agent"];
 
-/// The tool for the purpose, if one is offered.
-pub(super) fn choose(tool: &Tool, offered: &BTreeMap<String, Value>) -> Option<ToolUse> {
-    let first = |names: &[&str]| names.iter().find_map(|name| offered.get_key_value(*name));
-    let (name, schema) = match tool {
-        Tool::Shell { .. } => first(SHELLS),
-        Tool::Read(_) => first(READERS),
-        Tool::Write { .. } => first(WRITERS),
-        Tool::Edit { .. } => first(EDITORS),
-        Tool::Ask { .. } => first(QUESTIONS),
-        Tool::Plan(_) => first(PLANS),
-        Tool::Subagent(_) => first(SUBAGENTS),
-    }?;
+/// What has to be used for the purpose, in order; nothing if no such tool is offered.
+pub(super) fn choose(tool: &Tool, request: &Request) -> Vec<ToolUse> {
+    match tool {
+        Tool::Shell { .. } => single(tool, SHELLS, request),
+        Tool::Read(_) => single(tool, READERS, request),
+        Tool::Write { .. } => single(tool, WRITERS, request),
+        Tool::Edit { .. } => single(tool, EDITORS, request),
+        Tool::Ask { .. } => single(tool, QUESTIONS, request),
+        Tool::Subagent(_) => single(tool, SUBAGENTS, request),
+        Tool::Plan(text) => plan(text, request),
+    }
+}
+
+fn single(tool: &Tool, names: &[&str], request: &Request) -> Vec<ToolUse> {
+    let Some((name, schema)) = names.iter().find_map(|name| request.tools.get_key_value(*name)) else {
+        return Vec::new();
+    };
     let input = if name == "apply_patch" { patch(tool, schema) } else { fill(schema, &known(tool, schema)) };
-    Some(ToolUse { name: name.clone(), input })
+    vec![ToolUse { name: name.clone(), input }]
+}
+
+/// The plan is written to the file that the agent wants it in, and then presented. The tool that presents it is not
+/// among those that are offered, but it is taken.
+fn plan(text: &str, request: &Request) -> Vec<ToolUse> {
+    let text = format!("# Lab plan\n\n1. {text}\n2. Verify\n");
+    let written = request.plan_file.iter().flat_map(|path| {
+        let write = Tool::Write { path: path.clone(), text: text.clone() };
+        choose(&write, request)
+    });
+    let presented = ToolUse { name: "ExitPlanMode".to_owned(), input: json!({ "plan": text }) };
+    written.chain([presented]).collect()
 }
 
 /// Every name under which an agent may want to be told.
@@ -64,7 +79,7 @@ fn known(tool: &Tool, schema: &Value) -> Value {
             "new_string": new, "newString": new, "instruction": "Lab edit",
         }),
         Tool::Ask { question, options } => asked(question, options, schema),
-        Tool::Plan(text) => json!({ "plan": format!("# Lab plan\n\n1. {text}\n2. Verify\n") }),
+        Tool::Plan(plan) => json!({ "plan": plan }),
         Tool::Subagent(prompt) => json!({
             "description": "Lab subagent", "prompt": prompt, "message": prompt, "objective": prompt,
             "subagent_type": "general-purpose", "agent_name": "generalist",
@@ -116,8 +131,8 @@ fn patch(tool: &Tool, schema: &Value) -> Value {
 mod tests {
     use super::*;
 
-    fn offered(name: &str, schema: Value) -> BTreeMap<String, Value> {
-        BTreeMap::from([(name.to_owned(), schema)])
+    fn offered(name: &str, schema: Value) -> Request {
+        Request { tools: [(name.to_owned(), schema)].into(), ..Request::default() }
     }
 
     fn shell(escalate: bool) -> Tool {
@@ -133,23 +148,23 @@ mod tests {
             },
             "required": ["cmd", "tty"],
         });
-        let used = choose(&shell(true), &offered("exec_command", schema)).unwrap();
+        let used = &choose(&shell(true), &offered("exec_command", schema))[0];
         assert_eq!(used.name, "exec_command");
         assert_eq!(used.input, json!({ "cmd": "ls", "sandbox_permissions": "require_escalated", "tty": false }));
         let words = json!({ "properties": { "command": { "type": "array" } } });
-        let used = choose(&shell(false), &offered("shell", words)).unwrap();
+        let used = &choose(&shell(false), &offered("shell", words))[0];
         assert_eq!(used.input, json!({ "command": ["bash", "-lc", "ls"] }));
     }
 
     #[test]
     fn a_tool_that_is_not_offered_is_not_used() {
-        assert_eq!(choose(&shell(false), &offered("Write", json!({}))), None);
+        assert_eq!(choose(&shell(false), &offered("Write", json!({}))), []);
     }
 
     #[test]
     fn a_patch_is_free_text_where_the_tool_takes_that() {
         let write = Tool::Write { path: "a.txt".to_owned(), text: "x\n".to_owned() };
-        let used = choose(&write, &offered("apply_patch", Value::Null)).unwrap();
+        let used = &choose(&write, &offered("apply_patch", Value::Null))[0];
         assert_eq!(used.input, json!("*** Begin Patch\n*** Add File: a.txt\n+x\n*** End Patch"));
     }
 }

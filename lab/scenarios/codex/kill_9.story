@@ -1,0 +1,7 @@
+# The process is killed in the middle of a turn.
+start
+prompt stream:30
+expect running
+screen tick3
+signal KILL
+expect nobody

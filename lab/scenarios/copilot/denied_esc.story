@@ -1,0 +1,7 @@
+# A command needs permission; the person presses Escape. No hook says so.
+start
+prompt tool:bash:touch x
+screen Do you want to run
+expect waiting_approval
+key Escape
+expect idle

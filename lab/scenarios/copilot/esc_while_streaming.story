@@ -1,0 +1,8 @@
+# Escape twice while text streams. No hook says so.
+start
+prompt stream:30
+expect running
+screen tick3
+key Escape Escape
+expect idle
+holds 1s

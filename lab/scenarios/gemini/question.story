@@ -1,0 +1,7 @@
+# The agent asks a question with options.
+start
+prompt ask:Which colour?red,blue
+screen Enter to select
+expect waiting_input
+key Enter
+expect completed|idle

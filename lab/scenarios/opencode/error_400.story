@@ -1,0 +1,4 @@
+# The model refuses.
+start
+prompt error:400
+expect error

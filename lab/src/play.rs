@@ -1,0 +1,335 @@
+//! Plays a story: does what it says, and compares what agtmux says with what is true.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use regex::Regex;
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::follower::Word;
+use crate::install::Packages;
+use crate::stage::Stage;
+use crate::story::{Step, Story, Truth, Verb};
+
+/// States that call a person. One that is shown without cause on the way to the truth is a false alarm.
+const ALARMS: [&str; 3] = ["error", "waiting_approval", "waiting_input"];
+
+/// How long an agent may take to be there, and to draw what is typed.
+const START: Duration = Duration::from_secs(60);
+const DRAWN: Duration = Duration::from_secs(30);
+
+/// Keys that come closer together are taken for one: Escape and a letter for Alt and that letter.
+const BETWEEN_KEYS: Duration = Duration::from_millis(150);
+
+/// How stories are played.
+#[derive(Clone, Debug)]
+pub struct Manner {
+    /// The agents.
+    pub packages: Packages,
+    /// The binary under test.
+    pub agtmux: PathBuf,
+    /// Whether each step is told as it happens.
+    pub verbose: bool,
+    /// Whether a story that fails is left standing, to be looked at.
+    pub keep: bool,
+    /// Whether agtmux is not asked, to see whether the story itself happens as written.
+    pub rehearsal: bool,
+}
+
+/// How a story went.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// What was expected and seen, in order.
+    pub sights: Vec<Sight>,
+    /// Requests that were meant for the world.
+    pub outside: Vec<String>,
+    /// How long it took.
+    pub took: Duration,
+    /// Why it failed, with what there was to see, if it did.
+    pub failure: Option<String>,
+}
+
+/// A truth that agtmux said.
+#[derive(Clone, Debug)]
+pub struct Sight {
+    /// What was done before.
+    pub after: String,
+    /// The state and the reason.
+    pub state: String,
+    /// The source that decided.
+    pub source: Option<String>,
+    /// From what was done to the moment it was visible. Nothing if it was so before.
+    pub visible: Duration,
+    /// From the moment it was drawn, if the story waited for that, to the moment it was visible, in milliseconds. Less
+    /// than nothing if agtmux was first.
+    pub drawn: Option<i64>,
+}
+
+/// Plays a story.
+///
+/// # Errors
+/// Fails when the stage cannot be set or taken down; a story that goes wrong is an outcome.
+pub async fn play(story: &Story, manner: &Manner) -> Result<Outcome> {
+    let started = Instant::now();
+    let stage = Stage::set(story.agent, &manner.packages, &manner.agtmux).await?;
+    let mut player = Player::new(story, &stage, manner);
+    let mut failure = None;
+    for step in &story.steps {
+        player.tell(&step.text);
+        if let Err(error) = player.step(step).await {
+            failure = Some(format!("{story}: {}: {error:#}\n{}", step.text, evidence(&stage).await));
+            break;
+        }
+    }
+    let sights = std::mem::take(&mut player.sights);
+    let outside = stage.model.asked().into_iter().filter(|asked| asked.outside).map(|asked| asked.request).collect();
+    if let Some(failure) = failure.as_mut().filter(|_| manner.keep) {
+        let root = stage.keep();
+        let _ = writeln!(failure, "--- kept: {}; tmux -S {}/t attach", root.display(), root.display());
+    } else {
+        stage.strike().await?;
+    }
+    Ok(Outcome { sights, outside, took: started.elapsed(), failure })
+}
+
+/// What there is to see when something is not as it should be.
+async fn evidence(stage: &Stage) -> String {
+    let pane = stage.terminal.pane.as_str();
+    let explained = stage.agtmux(&["explain", pane]).await.unwrap_or_else(|error| format!("{error:#}\n"));
+    let events = stage.agtmux(&["events"]).await.unwrap_or_else(|error| format!("{error:#}\n"));
+    let screen = stage.terminal.screen().await.unwrap_or_else(|error| format!("{error:#}"));
+    let words: String = stage.follower.since(0).iter().map(|word| format!("{}\n", spoken(word))).collect();
+    let asked: String =
+        stage.model.asked().iter().map(|asked| format!("{} -> {}\n", asked.request, asked.answer)).collect();
+    format!(
+        "--- explain\n{explained}--- said\n{words}--- events\n{events}--- screen\n{}\n--- asked of the model\n{asked}\
+         --- the daemon's log\n{}",
+        screen.trim_end(),
+        stage.daemon_log()
+    )
+}
+
+struct Player<'a> {
+    story: &'a Story,
+    stage: &'a Stage,
+    manner: &'a Manner,
+    started: Instant,
+    /// What was done last, when, and how much agtmux had said by then.
+    done: (String, Instant),
+    position: usize,
+    /// When what the story waited for was drawn.
+    drawn: Option<Instant>,
+    sights: Vec<Sight>,
+}
+
+impl<'a> Player<'a> {
+    fn new(story: &'a Story, stage: &'a Stage, manner: &'a Manner) -> Self {
+        let now = Instant::now();
+        let done = (String::new(), now);
+        Self { story, stage, manner, started: now, done, position: 0, drawn: None, sights: Vec::new() }
+    }
+
+    async fn step(&mut self, step: &Step) -> Result<()> {
+        let agent = self.story.agent;
+        let terminal = &self.stage.terminal;
+        match &step.verb {
+            Verb::Start(arguments) => {
+                terminal.type_text(format!("{} {arguments}", agent.command()).trim_end()).await?;
+                self.act(step);
+                terminal.keys(&["Enter"]).await?;
+                terminal.wait_for(&Regex::new(agent.ready())?, true, START).await?;
+                self.wait_until_keys_count().await?;
+            }
+            Verb::Prompt(text) => {
+                self.paste(text).await?;
+                tokio::time::sleep(agent.rest()).await;
+                self.submit(step).await?;
+            }
+            Verb::Type(text) => {
+                self.act(step);
+                self.paste(text).await?;
+            }
+            Verb::Key(keys) => {
+                for (index, key) in keys.iter().enumerate() {
+                    if index > 0 {
+                        tokio::time::sleep(BETWEEN_KEYS).await;
+                    }
+                    self.act(step);
+                    terminal.keys(&[key]).await?;
+                }
+            }
+            Verb::Shell(line) => {
+                terminal.type_text(line).await?;
+                self.act(step);
+                terminal.keys(&["Enter"]).await?;
+            }
+            Verb::Signal(name) => {
+                self.act(step);
+                self.signal(name)?;
+            }
+            Verb::Screen { pattern, shown, within } => {
+                let drawn = terminal.wait_for(pattern, *shown, *within).await?;
+                // What was said before counts only if it stood when this was drawn.
+                self.position = self.position.max(self.stage.follower.position_at(drawn));
+                self.drawn = Some(drawn);
+                tokio::time::sleep(agent.rest()).await;
+            }
+            Verb::Expect(_) | Verb::Holds(_) if self.manner.rehearsal => {}
+            Verb::Expect(truth) => self.expect(truth).await?,
+            Verb::Holds(time) => self.holds(*time).await?,
+        }
+        Ok(())
+    }
+
+    /// Pastes a text and waits until it is drawn, once more than it was.
+    async fn paste(&self, text: &str) -> Result<()> {
+        let terminal = &self.stage.terminal;
+        let end: String = text.chars().skip(text.chars().count().saturating_sub(20)).collect();
+        let drawn = terminal.screen().await?.matches(&end).count();
+        terminal.paste(text).await?;
+        let once_more = format!("(?s)({}.*){{{}}}", regex::escape(&end), drawn + 1);
+        terminal.wait_for(&Regex::new(&once_more)?, true, DRAWN).await.map(drop)
+    }
+
+    /// Presses Enter until something happens: an agent that is still busy with its start may drop the first.
+    async fn submit(&mut self, step: &Step) -> Result<()> {
+        let terminal = &self.stage.terminal;
+        let before = Regex::new(&format!(r"\A{}\z", regex::escape(&terminal.screen().await?)))?;
+        for _ in 0..5 {
+            self.act(step);
+            terminal.keys(&["Enter"]).await?;
+            if terminal.wait_for(&before, false, Duration::from_secs(3)).await.is_ok() {
+                return Ok(());
+            }
+        }
+        bail!("Enter does nothing")
+    }
+
+    /// An agent draws its composer before it takes keys: a text that is typed too early is kept, but Enter is lost. It
+    /// takes keys when it takes back what was typed.
+    async fn wait_until_keys_count(&self) -> Result<()> {
+        let terminal = &self.stage.terminal;
+        let probe = Regex::new("zq")?;
+        terminal.type_text("zq").await?;
+        terminal.wait_for(&probe, true, DRAWN).await?;
+        let started = Instant::now();
+        while let Err(error) = self.erase(&probe).await {
+            ensure!(started.elapsed() < DRAWN, "{error}");
+        }
+        Ok(())
+    }
+
+    async fn erase(&self, probe: &Regex) -> Result<()> {
+        self.stage.terminal.keys(&["BSpace", "BSpace"]).await?;
+        self.stage.terminal.wait_for(probe, false, Duration::from_secs(1)).await.map(drop)
+    }
+
+    /// Notes that something is being done now.
+    fn act(&mut self, step: &Step) {
+        self.done = (step.text.clone(), Instant::now());
+        self.position = self.stage.follower.position();
+        self.drawn = None;
+    }
+
+    async fn expect(&mut self, truth: &Truth) -> Result<()> {
+        let follower = &self.stage.follower;
+        let found = follower.wait(self.position, truth.within, |word| is_true(truth, word)).await;
+        let Some((position, word)) = found else {
+            let last = follower.last().map_or_else(|| "nothing".to_owned(), |word| spoken(&word));
+            bail!("agtmux says {last}");
+        };
+        let passed = follower.since(self.position).into_iter().take_while(|passed| passed.at < word.at);
+        if let Some(alarm) = passed.filter(|word| is_alarm(word) && !self.is_known(word)).last() {
+            bail!("a false alarm on the way: {}", spoken(&alarm));
+        }
+        self.position = position;
+        let since = |moment: Instant| match word.at.checked_duration_since(moment) {
+            Some(later) => i64::try_from(later.as_millis()).unwrap_or(i64::MAX),
+            None => -i64::try_from(moment.duration_since(word.at).as_millis()).unwrap_or(i64::MAX),
+        };
+        let sight = Sight {
+            after: self.done.0.clone(),
+            state: spoken(&word),
+            source: word.source.clone(),
+            visible: word.at.saturating_duration_since(self.done.1),
+            drawn: self.drawn.map(since),
+        };
+        self.tell(&format!(
+            "    {} after {:?} ({})",
+            sight.state,
+            sight.visible,
+            sight.source.as_deref().unwrap_or("-")
+        ));
+        self.sights.push(sight);
+        Ok(())
+    }
+
+    /// Whether a word says what was expected last, which may stand for a moment longer.
+    fn is_known(&self, word: &Word) -> bool {
+        self.sights.last().is_some_and(|sight| sight.state == spoken(word))
+    }
+
+    async fn holds(&self, time: Duration) -> Result<()> {
+        let follower = &self.stage.follower;
+        let standing = follower.last().context("agtmux says nothing yet")?;
+        let changed = follower.wait(follower.position(), time, |word| word.state != standing.state).await;
+        match changed {
+            Some((_, word)) => bail!("{} did not hold: {}", spoken(&standing), spoken(&word)),
+            None => Ok(()),
+        }
+    }
+
+    fn signal(&self, name: &str) -> Result<()> {
+        let signal = match name {
+            "KILL" => Signal::KILL,
+            "TERM" => Signal::TERM,
+            "STOP" => Signal::STOP,
+            "CONT" => Signal::CONT,
+            _ => bail!("the lab does not know the signal {name}"),
+        };
+        let pid = self.stage.follower.last().and_then(|word| word.pid).context("agtmux knows no process")?;
+        let pid = Pid::from_raw(i32::try_from(pid)?).context("no such process")?;
+        ensure!(kill_process(pid, signal).is_ok(), "the process is already gone");
+        Ok(())
+    }
+
+    #[expect(clippy::print_stderr, reason = "it is the lab's command line that asked for this")]
+    fn tell(&self, what: &str) {
+        if self.manner.verbose {
+            eprintln!("{:>8.3}s  {}  {what}", self.started.elapsed().as_secs_f64(), self.story);
+        }
+    }
+}
+
+fn is_true(truth: &Truth, word: &Word) -> bool {
+    let state = match &word.state {
+        None => truth.states.is_empty(),
+        Some(state) => truth.states.contains(state),
+    };
+    state && truth.reason.as_ref().is_none_or(|reason| word.reason.as_ref() == Some(reason))
+}
+
+fn is_alarm(word: &Word) -> bool {
+    word.state.as_deref().is_some_and(|state| ALARMS.contains(&state))
+}
+
+fn spoken(word: &Word) -> String {
+    match (&word.state, &word.reason) {
+        (None, _) => "nobody".to_owned(),
+        (Some(state), None) => state.clone(),
+        (Some(state), Some(reason)) => format!("{state} ({reason})"),
+    }
+}
+
+/// The agtmux that was built beside this program.
+///
+/// # Errors
+/// Fails when there is none.
+pub fn agtmux_beside_us() -> Result<PathBuf> {
+    let lab = std::env::current_exe()?;
+    let agtmux = lab.parent().unwrap_or(Path::new(".")).join("agtmux");
+    ensure!(agtmux.exists(), "{} is not there: cargo build --package agtmux --bins", agtmux.display());
+    Ok(agtmux)
+}

@@ -1,0 +1,213 @@
+//! Stories: what is done to an agent, and what is then true of it. One file each, read line by line.
+//!
+//! ```text
+//! # What the story shows, for people.
+//! start                              type the agent's command and wait until it takes text
+//! start --continue                   the same with arguments
+//! prompt tool:bash:touch x           paste a text, press Enter
+//! type half a thought                paste a text, no Enter
+//! key Escape                         press keys, as tmux calls them
+//! shell kill %1                      type a line into the shell
+//! signal KILL                        send a signal to the agent's process
+//! screen Do you want to proceed?     wait until the screen shows this (a regular expression)
+//! no screen esc to interrupt         wait until it does not
+//! expect waiting_approval within 5s  what agtmux has to say, and how long it may take at most
+//! expect idle because interrupted    the reason too
+//! expect nobody                      no agent in the pane
+//! holds 2s                           agtmux does not change its mind
+//! ```
+
+use std::fmt;
+use std::time::Duration;
+
+use regex::Regex;
+use thiserror::Error;
+
+use crate::agent::Agent;
+
+/// How long anything may take unless a step says otherwise. Generous: what is measured is reported, not judged by this.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// What agtmux can say of a pane that holds an agent.
+const STATES: [&str; 7] = ["error", "waiting_approval", "waiting_input", "running", "completed", "idle", "unknown"];
+
+/// One story.
+#[derive(Clone, Debug)]
+pub struct Story {
+    /// The agent it is about.
+    pub agent: Agent,
+    /// Its name among the stories of the agent.
+    pub name: String,
+    /// What happens, in order.
+    pub steps: Vec<Step>,
+}
+
+/// A line of a story.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The line as it was written.
+    pub text: String,
+    /// What it means.
+    pub verb: Verb,
+}
+
+/// What a step does.
+#[derive(Clone, Debug)]
+pub enum Verb {
+    /// Starts the agent with these arguments.
+    Start(String),
+    /// Pastes a text and presses Enter.
+    Prompt(String),
+    /// Pastes a text.
+    Type(String),
+    /// Presses keys.
+    Key(Vec<String>),
+    /// Types a line into the shell.
+    Shell(String),
+    /// Sends a signal to the agent's process.
+    Signal(String),
+    /// Waits until the screen shows, or no longer shows, something.
+    Screen {
+        /// What.
+        pattern: Regex,
+        /// Whether it is to be there.
+        shown: bool,
+        /// How long at most.
+        within: Duration,
+    },
+    /// Waits until agtmux says what is true.
+    Expect(Truth),
+    /// Checks that agtmux goes on saying what it says.
+    Holds(Duration),
+}
+
+/// What is true of the pane.
+#[derive(Clone, Debug)]
+pub struct Truth {
+    /// The states that are right; none if there is no agent.
+    pub states: Vec<String>,
+    /// The reason, if it matters.
+    pub reason: Option<String>,
+    /// How long agtmux may take to say so.
+    pub within: Duration,
+}
+
+/// A line that is not understood.
+#[derive(Debug, Error)]
+#[error("{story}:{line}: {problem}")]
+pub struct StoryError {
+    story: String,
+    line: usize,
+    problem: String,
+}
+
+impl Story {
+    /// Reads a story.
+    ///
+    /// # Errors
+    /// Fails at the first line that is not understood.
+    pub fn parse(agent: Agent, name: &str, text: &str) -> Result<Self, StoryError> {
+        let mut steps = Vec::new();
+        for (index, line) in text.lines().map(str::trim).enumerate() {
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let verb = verb(line).map_err(|problem| StoryError {
+                story: format!("{agent}/{name}"),
+                line: index + 1,
+                problem: format!("{problem}: {line}"),
+            })?;
+            steps.push(Step { text: line.to_owned(), verb });
+        }
+        Ok(Self { agent, name: name.to_owned(), steps })
+    }
+}
+
+impl fmt::Display for Story {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}/{}", self.agent, self.name)
+    }
+}
+
+fn verb(line: &str) -> Result<Verb, String> {
+    let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+    let rest = rest.trim();
+    match word {
+        "start" => Ok(Verb::Start(rest.to_owned())),
+        "prompt" => given(rest).map(Verb::Prompt),
+        "type" => given(rest).map(Verb::Type),
+        "key" => given(rest).map(|keys| Verb::Key(keys.split(' ').map(str::to_owned).collect())),
+        "shell" => given(rest).map(Verb::Shell),
+        "signal" => given(rest).map(Verb::Signal),
+        "screen" => screen(rest, true),
+        "no" => screen(rest.strip_prefix("screen ").ok_or("no what?")?, false),
+        "expect" => truth(rest).map(Verb::Expect),
+        "holds" => duration(rest).map(Verb::Holds),
+        _ => Err("no such step".to_owned()),
+    }
+}
+
+fn given(text: &str) -> Result<String, String> {
+    if text.is_empty() { Err("something is missing".to_owned()) } else { Ok(text.to_owned()) }
+}
+
+fn screen(rest: &str, shown: bool) -> Result<Verb, String> {
+    let (pattern, within) = deadline(rest)?;
+    let pattern = Regex::new(&given(pattern)?).map_err(|error| error.to_string())?;
+    Ok(Verb::Screen { pattern, shown, within })
+}
+
+fn truth(rest: &str) -> Result<Truth, String> {
+    let (rest, within) = deadline(rest)?;
+    let (states, reason) = rest.split_once(" because ").map_or((rest, None), |(states, why)| (states, Some(why)));
+    let states: Vec<_> =
+        if states == "nobody" { Vec::new() } else { states.split('|').map(|state| state.trim().to_owned()).collect() };
+    if let Some(state) = states.iter().find(|state| !STATES.contains(&state.as_str())) {
+        return Err(format!("no such state as {state:?}"));
+    }
+    Ok(Truth { states, reason: reason.map(str::to_owned), within })
+}
+
+fn deadline(rest: &str) -> Result<(&str, Duration), String> {
+    match rest.rsplit_once(" within ") {
+        Some((rest, time)) => Ok((rest.trim(), duration(time)?)),
+        None => Ok((rest, DEADLINE)),
+    }
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("{text:?} is no time such as 300ms or 5s");
+    let number = |digits: &str| digits.trim().parse().map_err(|_not_a_number| wrong());
+    if let Some(millis) = text.strip_suffix("ms") {
+        return number(millis).map(Duration::from_millis);
+    }
+    number(text.strip_suffix('s').ok_or_else(wrong)?).map(Duration::from_secs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_story_is_read_line_by_line() {
+        let text = "# Why\n\nstart\nprompt say:hello there\nexpect completed|idle because turn_done within 300ms\n";
+        let story = Story::parse(Agent::Claude, "hello", text).unwrap();
+        assert_eq!(story.to_string(), "claude/hello");
+        let [start, prompt, expect] = story.steps.as_slice() else { panic!("{story:?}") };
+        assert!(matches!(&start.verb, Verb::Start(arguments) if arguments.is_empty()));
+        assert!(matches!(&prompt.verb, Verb::Prompt(text) if text == "say:hello there"));
+        let Verb::Expect(truth) = &expect.verb else { panic!("{expect:?}") };
+        assert_eq!(truth.states, ["completed", "idle"]);
+        assert_eq!(truth.reason.as_deref(), Some("turn_done"));
+        assert_eq!(truth.within, Duration::from_millis(300));
+    }
+
+    #[test]
+    fn what_is_not_understood_is_named_with_its_line() {
+        let wrong = |text: &str| Story::parse(Agent::Codex, "x", text).unwrap_err().to_string();
+        assert_eq!(wrong("start\ndance"), "codex/x:2: no such step: dance");
+        assert_eq!(wrong("expect happy"), "codex/x:1: no such state as \"happy\": expect happy");
+        assert_eq!(wrong("holds 3"), "codex/x:1: \"3\" is no time such as 300ms or 5s: holds 3");
+        assert_eq!(wrong("prompt"), "codex/x:1: something is missing: prompt");
+    }
+}

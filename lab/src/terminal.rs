@@ -1,0 +1,105 @@
+//! A private tmux server with one pane, in which a person would sit.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, ensure};
+use regex::Regex;
+use tokio::process::Command;
+
+use crate::home::Variable;
+
+/// Between two looks at the screen.
+const LOOK: Duration = Duration::from_millis(15);
+
+/// The pane.
+#[derive(Clone, Debug)]
+pub(crate) struct Terminal {
+    /// The server's socket.
+    pub(crate) socket: PathBuf,
+    /// The pane's id.
+    pub(crate) pane: String,
+    variables: Vec<Variable>,
+}
+
+impl Terminal {
+    /// Starts the server, with a shell in its pane.
+    pub(crate) async fn start(socket: PathBuf, workspace: &str, variables: Vec<Variable>) -> Result<Self> {
+        let mut terminal = Self { socket, pane: String::new(), variables };
+        // The options come first, in the same breath: the first pane is already to have them.
+        let shell = "PS1='$ ' exec bash --norc --noprofile";
+        let options = ["start-server", ";", "set", "-g", "default-terminal", "tmux-256color", ";", "set", "-g"];
+        let session = ["escape-time", "0", ";", "new-session", "-d", "-s", "lab", "-x", "120", "-y", "40"];
+        let place = ["-c", workspace, "-P", "-F", "#{pane_id}", shell];
+        terminal.pane = terminal.tmux(&[&options[..], &session[..], &place[..]].concat()).await?.trim().to_owned();
+        terminal.wait_for(&Regex::new(r"(?m)^\$")?, true, Duration::from_secs(10)).await?;
+        Ok(terminal)
+    }
+
+    /// Puts a text where the cursor is, as a paste.
+    pub(crate) async fn paste(&self, text: &str) -> Result<()> {
+        self.tmux(&["set-buffer", "-b", "lab", text]).await?;
+        self.tmux(&["paste-buffer", "-p", "-d", "-b", "lab", "-t", &self.pane]).await?;
+        Ok(())
+    }
+
+    /// Presses keys.
+    pub(crate) async fn keys(&self, keys: &[&str]) -> Result<()> {
+        self.tmux(&[&["send-keys", "-t", &self.pane], keys].concat()).await?;
+        Ok(())
+    }
+
+    /// Types a text key by key.
+    pub(crate) async fn type_text(&self, text: &str) -> Result<()> {
+        self.tmux(&["send-keys", "-t", &self.pane, "-l", text]).await?;
+        Ok(())
+    }
+
+    /// What the pane shows.
+    pub(crate) async fn screen(&self) -> Result<String> {
+        self.tmux(&["capture-pane", "-p", "-t", &self.pane]).await
+    }
+
+    /// Waits until the screen shows, or no longer shows, a pattern. Gives the moment of the last look that was
+    /// different: it was drawn at that moment at the earliest.
+    pub(crate) async fn wait_for(&self, pattern: &Regex, shown: bool, within: Duration) -> Result<Instant> {
+        let started = Instant::now();
+        let mut before = started;
+        loop {
+            let looked = Instant::now();
+            let screen = self.screen().await?;
+            if pattern.is_match(&screen) == shown {
+                return Ok(before);
+            }
+            ensure!(
+                looked.duration_since(started) < within,
+                "after {within:?} the screen {} /{pattern}/",
+                if shown { "does not show" } else { "still shows" }
+            );
+            before = looked;
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    /// Ends the server and everything in it.
+    pub(crate) async fn end(&self) -> Result<()> {
+        self.tmux(&["kill-server"]).await.map(drop)
+    }
+
+    async fn tmux(&self, arguments: &[&str]) -> Result<String> {
+        let output = Command::new("tmux")
+            .env_clear()
+            .envs(self.variables.iter().cloned())
+            .arg("-S")
+            .arg(&self.socket)
+            .args(["-f", "/dev/null"])
+            .args(arguments)
+            .stdin(Stdio::null())
+            .output()
+            .await
+            .context("tmux cannot be run")?;
+        ensure!(output.status.success(), "tmux {arguments:?}: {}", String::from_utf8_lossy(&output.stderr).trim());
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+}
