@@ -79,6 +79,9 @@ struct GhostRules {
     /// In the colour of the first match of this below the text: agents use one colour for all their hints.
     #[serde(default)]
     like: Option<Condition>,
+    /// How many columns after the caret it begins at least, where a person's text begins at the caret.
+    #[serde(default)]
+    inset: usize,
     /// An empty composer always shows a hint, so one without any holds blanks that a person typed.
     #[serde(default)]
     always: bool,
@@ -188,11 +191,7 @@ impl ComposerRules {
             let empty = at_start && !self.ghost.always;
             return Content { draft: (!empty).then(String::new), ghost: None, empty };
         }
-        let hint = self.ghost.like.as_ref().and_then(|like| {
-            let below: Vec<&Row> = rows[found.end..].iter().collect();
-            let hit = like.find(&below)?;
-            below[hit.row].cell(hit.column).map(|(_, cell)| cell.style.fg)
-        });
+        let hint = self.ghost.hint(&rows[found.end..]);
         if at_start && self.ghost.covers(&text, hint) {
             return Content { draft: None, ghost: Some(typed().trim().to_owned()), empty: true };
         }
@@ -227,12 +226,20 @@ fn reach_cursor(found: &mut Found, rows: &[Row], context: &ScreenContext) {
 }
 
 impl GhostRules {
+    /// The colour of hints, as the rows below the text show it.
+    fn hint(&self, below: &[Row]) -> Option<Colour> {
+        let below: Vec<&Row> = below.iter().collect();
+        let hit = self.like.as_ref()?.find(&below)?;
+        below[hit.row].cell(hit.column).map(|(_, cell)| cell.style.fg)
+    }
+
     /// Whether the text is a hint. The cell below a caret is painted as the caret is, so the first one may differ.
     fn covers(&self, text: &[Row], hint: Option<Colour>) -> bool {
         let faint = |style: super::style::Style| {
             self.paint.iter().any(|paint| paint.suits(style))
                 || hint.is_some_and(|hint| hint != Colour::Default && hint == style.fg)
         };
+        let inset = text.first().and_then(Row::indent).unwrap_or(0);
         let cells: Vec<_> = text
             .iter()
             .enumerate()
@@ -241,6 +248,6 @@ impl GhostRules {
             .collect();
         let is_caret = |row: usize, column: usize, reverse: bool| row == 0 && column == 0 && reverse;
         let others = || cells.iter().filter(|(row, _, cell)| !is_caret(*row, cell.column, cell.style.reverse));
-        others().count() > 0 && others().all(|(_, _, cell)| faint(cell.style))
+        inset >= self.inset && others().count() > 0 && others().all(|(_, _, cell)| faint(cell.style))
     }
 }

@@ -110,14 +110,21 @@ fn on_shelf(rows: &[Row], width: usize, column: usize, prompts: &[Prompt]) -> Op
     const MOST_BETWEEN: usize = 4;
     let top = rows.iter().rposition(|row| is_rule(row, width, &['─']))?;
     let window = top + 1..rows.len().min(top + 1 + MOST_BETWEEN);
-    let (first, (start, mode)) =
-        window.rev().find_map(|place| Some((place, prompt_of(&rows[place..=place], column, prompts)?)))?;
+    let mut found = window.filter_map(|place| Some((place, prompt_of(&rows[place..=place], column, prompts)?)));
+    let (first, (start, mode)) = found.next()?;
+    // Text is indented further than the prompt: a second prompt is none of the composer's.
+    if found.next().is_some() {
+        return None;
+    }
     let band = rows[first].cell(column).map_or(Colour::Default, |(_, cell)| cell.style.bg);
-    let on_band = |row: &&Row| {
+    let on_band = |row: &Row| {
         row.indent().is_some_and(|indent| indent >= start)
             && row.cell(start).is_some_and(|(_, cell)| cell.style.bg == band)
     };
-    let end = first + 1 + rows[first + 1..].iter().take_while(on_band).count();
+    // A person's text may have blank rows in it. What is below the band is not indented as text is.
+    let below = &rows[first + 1..];
+    let reach = below.iter().take_while(|row| row.is_blank() || on_band(row)).count();
+    let end = first + 1 + below[..reach].iter().rposition(|row| !row.is_blank()).map_or(0, |last| last + 1);
     Some(Found { top, first, end, bottom: end, columns: start..width, mode: Some(mode) })
 }
 
@@ -145,7 +152,8 @@ fn beside_bar(rows: &[Row]) -> Option<Found> {
     let right = right.take_while(|(_, cell)| cell.style.bg == base || cell.style.bg == Colour::Default);
     let right = right.last().map_or(column, |(_, cell)| cell.column + 1);
     // From top to bottom: a blank row, the text, a blank row, and the row that names agent and model.
-    (height >= 4).then(|| Found {
+    let padded = height >= 4 && rows[last - 1].slice(column + 1..right).is_blank();
+    padded.then(|| Found {
         top,
         first: top + 1,
         end: last - 1,

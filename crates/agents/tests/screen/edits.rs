@@ -29,6 +29,23 @@ pub(crate) fn scroll_in(recording: &Recording, at: usize, lines: &[String]) -> V
     capture(&rows)
 }
 
+/// One past the last row where a conversation can have lines: above the composer, or above the selected answer.
+pub(crate) fn end_of_conversation(recording: &Recording) -> usize {
+    let screen = recording.screen();
+    let rows = screen.rows();
+    let cursor = recording.context.cursor.expect("a cursor").row;
+    let rules: Vec<usize> = (0..rows.len()).filter(|row| rows[*row].text().starts_with("──────────")).collect();
+    let end = match (recording.agent.as_str(), recording.enter.as_str()) {
+        ("gemini", "answer_dialog") => rows.iter().rposition(|row| row.text().contains('●')),
+        (_, "answer_dialog") => Some(cursor),
+        ("gemini", _) => rules.last().copied(),
+        ("claude" | "copilot", _) => rules.iter().rev().nth(1).copied(),
+        ("codex", _) => rows.iter().rposition(|row| row.text().starts_with('›')),
+        _ => cursor.checked_sub(2),
+    };
+    end.unwrap_or(cursor)
+}
+
 /// Cuts every row after so many columns.
 pub(crate) fn crop(recording: &Recording, width: usize) -> Vec<u8> {
     let cut = |row: &String| {

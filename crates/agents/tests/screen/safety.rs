@@ -8,7 +8,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-use crate::edits::{capture, crop, rows, scroll_in};
+use crate::edits::{capture, crop, end_of_conversation, rows, scroll_in};
 use crate::recordings::{Recording, all};
 
 static REGISTRY: LazyLock<Registry> = LazyLock::new(Registry::builtin);
@@ -61,8 +61,7 @@ proptest! {
         at in any::<Index>(),
         lines in vec(select(LINES), 1..6),
     ) {
-        let cursor = recording.context.cursor.expect("a cursor");
-        let at = at.index(cursor.row + 1);
+        let at = at.index(end_of_conversation(recording) + 1);
         let lines: Vec<String> = lines.into_iter().map(str::to_owned).collect();
         let edited = scroll_in(recording, at, &lines);
         let enter = enter(recording, &edited, &recording.context);
@@ -128,10 +127,7 @@ fn a_picture_of_the_composer_above_a_dialog_is_a_picture() {
             let last = shown.iter().rposition(|row| !row.trim().is_empty()).expect("a picture");
             let lines: Vec<String> = shown[last.saturating_sub(6)..=last].to_vec();
             // What is asked about can be such a picture too, so it may come right above the answers.
-            let marked =
-                |row: &String| row.contains(['❯', '›', '●']) || row.contains("Allow once") || row.contains("1.");
-            let answers = rows(&dialog.capture).iter().rposition(marked);
-            let answers = answers.unwrap_or(dialog.context.cursor.expect("a cursor").row);
+            let answers = end_of_conversation(dialog);
             for at in [answers / 2, answers] {
                 let edited = scroll_in(dialog, at, &lines);
                 let enter = enter(dialog, &edited, &dialog.context);
@@ -153,5 +149,21 @@ fn a_draft_of_blanks_is_a_draft() {
         let context = ScreenContext { cursor: moved, ..recording.context.clone() };
         let enter = enter(recording, &recording.capture, &context);
         assert_eq!(enter, Enter::AppendToDraft, "{recording:?}");
+    }
+}
+
+/// A person's text may have blank lines, and look like an empty composer above them.
+#[test]
+fn a_blank_line_in_a_draft_does_not_end_it() {
+    let of_lines =
+        |recording: &&Recording| recording.case.starts_with("multiline") || recording.case == "prompt_multiline";
+    let drafts: Vec<&Recording> = RECORDINGS.iter().filter(of_lines).collect();
+    assert_eq!(drafts.len(), 5);
+    for recording in drafts {
+        for gone in ["line one", "line two"] {
+            let edited = String::from_utf8_lossy(&recording.capture).replacen(gone, "", 1).into_bytes();
+            let enter = enter(recording, &edited, &recording.context);
+            assert_eq!(enter, Enter::AppendToDraft, "{recording:?} without {gone:?}");
+        }
     }
 }
