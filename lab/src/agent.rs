@@ -47,11 +47,12 @@ impl Agent {
         }
     }
 
-    /// What the screen shows, besides the composer, once text that is typed is taken.
+    /// What the screen shows, its title included, once it is worth trying to type.
     pub(crate) const fn ready(self) -> &'static str {
         match self {
             Self::Claude => "manual mode on|plan mode on|accept edits on",
-            Self::Codex => "Ask Codex to do anything",
+            // The composer is drawn before there is a session; then the title is that of the folder.
+            Self::Codex => r"(?s)\Awork\s*\n.*Ask Codex to do anything",
             Self::Gemini => "Type your message or @path/to/file",
             Self::Opencode => "Ask anything",
             Self::Copilot => "/ commands",

@@ -241,7 +241,7 @@ impl<'a> Player<'a> {
             bail!("agtmux says {last}");
         };
         let passed = follower.since(self.position).into_iter().take_while(|passed| passed.at < word.at);
-        if let Some(alarm) = passed.filter(|word| is_alarm(word) && !self.is_known(word)).last() {
+        if let Some(alarm) = passed.filter(|word| is_false_alarm(word, truth) && !self.is_known(word)).last() {
             bail!("a false alarm on the way: {}", spoken(&alarm));
         }
         self.position = position;
@@ -311,8 +311,9 @@ fn is_true(truth: &Truth, word: &Word) -> bool {
     state && truth.reason.as_ref().is_none_or(|reason| word.reason.as_ref() == Some(reason))
 }
 
-fn is_alarm(word: &Word) -> bool {
-    word.state.as_deref().is_some_and(|state| ALARMS.contains(&state))
+/// Whether a word calls a person for nothing. The right state with a reason that is not known yet does not.
+fn is_false_alarm(word: &Word, truth: &Truth) -> bool {
+    word.state.as_ref().is_some_and(|state| ALARMS.contains(&state.as_str()) && !truth.states.contains(state))
 }
 
 fn spoken(word: &Word) -> String {

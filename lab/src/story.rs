@@ -9,7 +9,7 @@
 //! key Escape                         press keys, as tmux calls them
 //! shell kill %1                      type a line into the shell
 //! signal KILL                        send a signal to the agent's process
-//! screen Do you want to proceed?     wait until the screen shows this (a regular expression)
+//! screen Do you want to proceed?     wait until the screen, title first, shows this (a regular expression)
 //! no screen esc to interrupt         wait until it does not
 //! expect waiting_approval within 5s  what agtmux has to say, and how long it may take at most
 //! expect idle because interrupted    the reason too

@@ -56,9 +56,10 @@ impl Terminal {
         Ok(())
     }
 
-    /// What the pane shows.
+    /// What the pane shows, its title first.
     pub(crate) async fn screen(&self) -> Result<String> {
-        self.tmux(&["capture-pane", "-p", "-t", &self.pane]).await
+        let pane = self.pane.as_str();
+        self.tmux(&["display-message", "-p", "-t", pane, "#{pane_title}", ";", "capture-pane", "-p", "-t", pane]).await
     }
 
     /// Waits until the screen shows, or no longer shows, a pattern. Gives the moment of the last look that was
