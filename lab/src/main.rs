@@ -99,7 +99,8 @@ async fn run(arguments: RunArguments) -> Result<ExitCode> {
     let packages = match Packages::ready() {
         Ok(packages) => packages,
         Err(error) => {
-            writeln!(stderr(), "SKIPPED all {} stories of the lab: {error}", chosen.len())?;
+            writeln!(stderr(), "SKIPPED: none of the {} stories with real agents was played: {error}", chosen.len())?;
+            writeln!(stderr(), "`./test --without-lab` goes on without them")?;
             return Ok(ExitCode::FAILURE);
         }
     };
