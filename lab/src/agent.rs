@@ -52,7 +52,7 @@ impl Agent {
         match self {
             Self::Claude => "manual mode on|plan mode on|accept edits on",
             // The composer is drawn before there is a session; then the title is that of the folder.
-            Self::Codex => r"(?s)\Awork\s*\n.*Ask Codex to do anything",
+            Self::Codex => r"(?s)\A[^\n]*work\s*\n.*Ask Codex to do anything",
             Self::Gemini => "Type your message or @path/to/file",
             Self::Opencode => "Ask anything",
             Self::Copilot => "/ commands",

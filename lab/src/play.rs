@@ -119,6 +119,8 @@ struct Player<'a> {
     /// What was done last, when, and how much agtmux had said by then.
     done: (String, Instant),
     position: usize,
+    /// Whether what stood before no longer counts: a prompt changes the state, if only for a moment.
+    fresh: bool,
     /// When what the story waited for was drawn.
     drawn: Option<Instant>,
     sights: Vec<Sight>,
@@ -128,7 +130,7 @@ impl<'a> Player<'a> {
     fn new(story: &'a Story, stage: &'a Stage, manner: &'a Manner) -> Self {
         let now = Instant::now();
         let done = (String::new(), now);
-        Self { story, stage, manner, started: now, done, position: 0, drawn: None, sights: Vec::new() }
+        Self { story, stage, manner, started: now, done, position: 0, fresh: false, drawn: None, sights: Vec::new() }
     }
 
     async fn step(&mut self, step: &Step) -> Result<()> {
@@ -160,6 +162,7 @@ impl<'a> Player<'a> {
                     terminal.keys(&[key]).await?;
                 }
             }
+            Verb::KeyUntil(key, pattern) => self.press_until(step, key, pattern).await?,
             Verb::Shell(line) => {
                 terminal.type_text(line).await?;
                 self.act(step);
@@ -174,6 +177,7 @@ impl<'a> Player<'a> {
                 // What was said before counts only if it stood when this was drawn.
                 self.position = self.position.max(self.stage.follower.position_at(drawn));
                 self.drawn = Some(drawn);
+                self.fresh = false;
                 tokio::time::sleep(agent.rest()).await;
             }
             Verb::Expect(_) | Verb::Holds(_) if self.manner.rehearsal => {}
@@ -193,12 +197,27 @@ impl<'a> Player<'a> {
         terminal.wait_for(&Regex::new(&once_more)?, true, DRAWN).await.map(drop)
     }
 
+    /// Some agents want a key twice, but not too slowly, which a busy machine cannot promise.
+    async fn press_until(&mut self, step: &Step, key: &str, pattern: &Regex) -> Result<()> {
+        let terminal = &self.stage.terminal;
+        let started = Instant::now();
+        while started.elapsed() < DRAWN {
+            self.act(step);
+            terminal.keys(&[key]).await?;
+            if terminal.wait_for(pattern, true, BETWEEN_KEYS).await.is_ok() {
+                return Ok(());
+            }
+        }
+        bail!("{key} does nothing")
+    }
+
     /// Presses Enter until something happens: an agent that is still busy with its start may drop the first.
     async fn submit(&mut self, step: &Step) -> Result<()> {
         let terminal = &self.stage.terminal;
         let before = Regex::new(&format!(r"\A{}\z", regex::escape(&terminal.screen().await?)))?;
         for _ in 0..5 {
             self.act(step);
+            self.fresh = true;
             terminal.keys(&["Enter"]).await?;
             if terminal.wait_for(&before, false, Duration::from_secs(3)).await.is_ok() {
                 return Ok(());
@@ -231,11 +250,13 @@ impl<'a> Player<'a> {
         self.done = (step.text.clone(), Instant::now());
         self.position = self.stage.follower.position();
         self.drawn = None;
+        self.fresh = false;
     }
 
     async fn expect(&mut self, truth: &Truth) -> Result<()> {
         let follower = &self.stage.follower;
-        let found = follower.wait(self.position, truth.within, |word| is_true(truth, word)).await;
+        let found =
+            follower.wait(self.position + usize::from(self.fresh), truth.within, |word| is_true(truth, word)).await;
         let Some((position, word)) = found else {
             let last = follower.last().map_or_else(|| "nothing".to_owned(), |word| spoken(&word));
             bail!("agtmux says {last}");
@@ -244,7 +265,7 @@ impl<'a> Player<'a> {
         if let Some(alarm) = passed.filter(|word| is_false_alarm(word, truth) && !self.is_known(word)).last() {
             bail!("a false alarm on the way: {}", spoken(&alarm));
         }
-        self.position = position;
+        (self.position, self.fresh) = (position, false);
         let since = |moment: Instant| match word.at.checked_duration_since(moment) {
             Some(later) => i64::try_from(later.as_millis()).unwrap_or(i64::MAX),
             None => -i64::try_from(moment.duration_since(word.at).as_millis()).unwrap_or(i64::MAX),

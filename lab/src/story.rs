@@ -7,6 +7,7 @@
 //! prompt tool:bash:touch x           paste a text, press Enter
 //! type half a thought                paste a text, no Enter
 //! key Escape                         press keys, as tmux calls them
+//! key Escape until / commands        press a key again and again until the screen shows this
 //! shell kill %1                      type a line into the shell
 //! signal KILL                        send a signal to the agent's process
 //! screen Do you want to proceed?     wait until the screen, title first, shows this (a regular expression)
@@ -62,6 +63,8 @@ pub enum Verb {
     Type(String),
     /// Presses keys.
     Key(Vec<String>),
+    /// Presses a key until the screen shows something.
+    KeyUntil(String, Regex),
     /// Types a line into the shell.
     Shell(String),
     /// Sends a signal to the agent's process.
@@ -136,7 +139,10 @@ fn verb(line: &str) -> Result<Verb, String> {
         "start" => Ok(Verb::Start(rest.to_owned())),
         "prompt" => given(rest).map(Verb::Prompt),
         "type" => given(rest).map(Verb::Type),
-        "key" => given(rest).map(|keys| Verb::Key(keys.split(' ').map(str::to_owned).collect())),
+        "key" => match rest.split_once(" until ") {
+            Some((key, pattern)) => pattern_of(pattern).map(|pattern| Verb::KeyUntil(key.to_owned(), pattern)),
+            None => given(rest).map(|keys| Verb::Key(keys.split(' ').map(str::to_owned).collect())),
+        },
         "shell" => given(rest).map(Verb::Shell),
         "signal" => given(rest).map(Verb::Signal),
         "screen" => screen(rest, true),
@@ -153,8 +159,11 @@ fn given(text: &str) -> Result<String, String> {
 
 fn screen(rest: &str, shown: bool) -> Result<Verb, String> {
     let (pattern, within) = deadline(rest)?;
-    let pattern = Regex::new(&given(pattern)?).map_err(|error| error.to_string())?;
-    Ok(Verb::Screen { pattern, shown, within })
+    Ok(Verb::Screen { pattern: pattern_of(pattern)?, shown, within })
+}
+
+fn pattern_of(text: &str) -> Result<Regex, String> {
+    Regex::new(&given(text)?).map_err(|error| error.to_string())
 }
 
 fn truth(rest: &str) -> Result<Truth, String> {

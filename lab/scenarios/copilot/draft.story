@@ -1,6 +1,8 @@
 # Somebody types and does not send: that changes nothing.
 start
 prompt say:hello
+expect running|completed
+screen hello[\s\S]*/ commands
 expect completed|idle
 type half a thought
 screen half a thought

@@ -3,6 +3,6 @@ start
 prompt stream:30
 expect running
 screen tick3
-key Escape Escape
+key Escape until / commands
 expect idle
 holds 1s
