@@ -71,8 +71,9 @@ pub fn summary(outcomes: &[(Story, Outcome)]) -> String {
     text
 }
 
+/// Only of a single press is it known when it counted.
 fn is_interruption(sight: &Sight) -> bool {
-    sight.after.starts_with("key Escape") && sight.state.starts_with("idle")
+    sight.after == "key Escape" && sight.state.starts_with("idle")
 }
 
 fn millis(millis: u128) -> i64 {
