@@ -80,6 +80,8 @@ impl AttentionRecord {
         let call = judgement
             .deciding
             .filter(|_| judgement.verdict.state != State::Unknown)
+            // What was found on a screen was said long ago, and whoever it called may have come and gone.
+            .filter(|place| judgement.facts[*place].source != Source::Scrollback)
             .and_then(|place| call(&judgement.facts[place], judgement.verdict.state));
         self.calling = call.as_ref().map(|call| call.kind);
         let stands = |raised: &Call| !is_settled(raised, &judgement.facts);

@@ -238,6 +238,8 @@ pub enum ProcessState {
 pub enum Ending {
     /// The process exited or was killed.
     Exited,
+    /// The process was killed or crashed: it had no time to take its leave.
+    Crashed,
     /// Another agent took the pane, or the process became another program.
     Replaced,
     /// The pane was closed.
@@ -253,6 +255,7 @@ impl Ending {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Exited => "exited",
+            Self::Crashed => "crashed",
             Self::Replaced => "replaced",
             Self::PaneClosed => "pane_closed",
             Self::ServerGone => "server_gone",

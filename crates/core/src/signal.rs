@@ -70,12 +70,14 @@ pub enum Source {
     EventsFile,
     /// A file the agent's vendor writes: session file, transcript, rollout.
     VendorFile,
-    /// A text marker in the pane's stream.
+    /// A text marker or `OSC 777` in the pane's stream.
     Marker,
     /// An operating system command sequence, title or bell in the pane's stream.
     Osc,
     /// Rules over the captured screen.
     Screen,
+    /// A marker that was found on the screen when nobody had been listening: whether it still holds is anybody's guess.
+    Scrollback,
     /// A language model's reading of the screen.
     Llm,
 }
@@ -84,7 +86,7 @@ pub enum Source {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Evidence {
-    /// A model's guess.
+    /// A guess: a model's, or what was left standing on a screen.
     Guessed,
     /// Seen in the pane's stream or on its screen.
     Observed,
@@ -96,7 +98,7 @@ pub enum Evidence {
 
 impl Source {
     /// All sources, in order of declaration.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Hook,
         Self::Notify,
         Self::Wrapper,
@@ -109,6 +111,7 @@ impl Source {
         Self::Marker,
         Self::Osc,
         Self::Screen,
+        Self::Scrollback,
         Self::Llm,
     ];
 
@@ -120,7 +123,7 @@ impl Source {
             }
             Self::StatusFile | Self::EventsFile | Self::VendorFile => Evidence::Recorded,
             Self::Marker | Self::Osc | Self::Screen => Evidence::Observed,
-            Self::Llm => Evidence::Guessed,
+            Self::Scrollback | Self::Llm => Evidence::Guessed,
         }
     }
 
@@ -136,6 +139,7 @@ impl Source {
             | Self::VendorFile
             | Self::Osc
             | Self::Screen
+            | Self::Scrollback
             | Self::Llm => false,
         }
     }
@@ -155,6 +159,7 @@ impl Source {
             Self::Marker => "marker",
             Self::Osc => "osc",
             Self::Screen => "screen",
+            Self::Scrollback => "scrollback",
             Self::Llm => "llm",
         }
     }

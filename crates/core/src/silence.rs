@@ -62,7 +62,7 @@ fn silence(runtime: &Runtime) -> Option<Silence> {
 /// anything; what it was seen to say is.
 fn heard(source: Source, record: &SourceRecord) -> Option<Timestamp> {
     match source {
-        Source::Llm => None,
+        Source::Llm | Source::Scrollback => None,
         Source::Screen => last_said(record),
         Source::Hook
         | Source::Notify

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use agtmux_core::command::Command;
 use agtmux_core::engine::Disposition;
-use agtmux_core::event::{Event, FORMAT, Fact, Health, TargetKind};
+use agtmux_core::event::{Ending, Event, FORMAT, Fact, Health, TargetKind};
 use agtmux_core::id::{PaneKey, TargetName};
 use agtmux_core::intent::Intent;
 use agtmux_core::reconcile;
@@ -226,7 +226,8 @@ impl MainLoop {
                 self.show_surfaces(surfaces);
             }
             Observation::Agents { sights } => {
-                let facts = reconcile::agents(&self.world.engine, &sights);
+                let mut facts = reconcile::agents(&self.world.engine, &sights);
+                facts.iter_mut().for_each(|fact| self.tell_crashes(fact));
                 self.commit_observed(facts).await;
                 let server = sights.first().map(|sight| sight.pane.server.clone());
                 for watch in self.world.servers.values_mut() {
@@ -244,6 +245,15 @@ impl MainLoop {
                     }
                 }
             }
+        }
+    }
+
+    /// An agent that left standing what it removes when it ends in order was killed, or crashed.
+    fn tell_crashes(&self, fact: &mut Fact) {
+        if let Fact::RuntimeEnded { runtime, how: how @ Ending::Exited } = fact
+            && self.roster.borrow().get(runtime).is_some_and(|member| member.ended_without_farewell())
+        {
+            *how = Ending::Crashed;
         }
     }
 

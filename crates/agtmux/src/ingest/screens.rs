@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use agtmux_agents::Reading;
 use agtmux_agents::glance::{self, Glance};
 use agtmux_agents::screen::{self, Cursor, Foreground, Screen, ScreenContext};
+use agtmux_agents::{Reading, detector};
 use agtmux_core::id::{PaneId, PaneKey, TargetName};
 use agtmux_core::signal::{Claim, Source};
 use tokio::sync::{Semaphore, mpsc};
@@ -41,6 +41,9 @@ const RENEW: Duration = Duration::from_secs(60);
 
 /// A new agent is given so long to paint its first screen.
 const FIRST_LOOK: Duration = Duration::from_millis(500);
+
+/// What stands on the screen of an agent that has run for so long is its own.
+const SETTLED_AFTER: Duration = Duration::from_secs(20);
 
 /// How long tmux may take for a capture.
 const CAPTURE_DEADLINE: Duration = Duration::from_secs(2);
@@ -115,7 +118,10 @@ async fn look(shared: Arc<Shared>, socket: PathBuf, due: Vec<Due>) -> Vec<(PaneK
     let panes: Vec<_> = due.iter().filter(|due| due.look == Look::Capture).map(|due| due.member.pane.pane).collect();
     let captured = shared.capture(&socket, &panes).await;
     let mut looked = Vec::with_capacity(due.len());
-    for Due { member, mut glance, look } in due {
+    for Due { member, mut glance, look, is_first } in due {
+        if is_first && let Some(captured) = captured.get(&member.pane.pane) {
+            shared.recover(&member, captured).await;
+        }
         let news = match look {
             Look::Renew => glance.renewal(),
             Look::Capture => {
@@ -124,7 +130,7 @@ async fn look(shared: Arc<Shared>, socket: PathBuf, due: Vec<Due>) -> Vec<(PaneK
             }
         };
         if !news.is_empty() {
-            shared.tell(&member, news).await;
+            shared.tell(&member, Source::Screen, news).await;
         }
         looked.push((member.pane.clone(), glance));
     }
@@ -156,7 +162,17 @@ impl Shared {
         Some(seen.readings)
     }
 
-    async fn tell(&self, member: &Member, news: Vec<Reading>) {
+    /// A marker that stands on the screen of an agent that was there before anybody listened. It may be old news.
+    async fn recover(&self, member: &Member, captured: &Captured) {
+        if member.verdict.source.is_none()
+            && platform::age(member.process.start) > SETTLED_AFTER
+            && let Some(statement) = detector::recover(&captured.text)
+        {
+            self.tell(member, Source::Scrollback, vec![statement.reading()]).await;
+        }
+    }
+
+    async fn tell(&self, member: &Member, source: Source, news: Vec<Reading>) {
         let claim = Claim {
             target: TargetName::new(LOCAL),
             runtime: Some(member.runtime.clone()),
@@ -164,7 +180,7 @@ impl Shared {
             process: None,
             ancestors: None,
         };
-        self.handle.said(Said::now(Source::Screen, claim, news)).await.ok();
+        self.handle.said(Said::now(source, claim, news)).await.ok();
     }
 }
 
@@ -194,6 +210,8 @@ struct Due {
     member: Arc<Member>,
     glance: Glance,
     look: Look,
+    /// Nobody looked at it before.
+    is_first: bool,
 }
 
 /// Which screens are to be looked at, and when.
@@ -212,6 +230,7 @@ struct Watched {
     due: Option<Instant>,
     /// What was last seen; out of the house while it is being looked at.
     glance: Option<Glance>,
+    was_looked_at: bool,
 }
 
 impl Schedule {
@@ -261,7 +280,8 @@ impl Schedule {
             };
             let is_unseen = watched.unseen_since.take().is_some() || watched.paint.is_none();
             let look = if is_unseen { Look::Capture } else { Look::Renew };
-            looks.push(Due { member: watched.member.clone(), glance, look });
+            let is_first = !std::mem::replace(&mut watched.was_looked_at, true);
+            looks.push(Due { member: watched.member.clone(), glance, look, is_first });
         }
         looks
     }
@@ -282,7 +302,15 @@ impl Schedule {
 
 impl Watched {
     fn new(member: Arc<Member>, now: Instant) -> Self {
-        Self { member, wanted: false, paint: None, unseen_since: Some(now), due: None, glance: Some(Glance::default()) }
+        Self {
+            member,
+            wanted: false,
+            paint: None,
+            unseen_since: Some(now),
+            due: None,
+            glance: Some(Glance::default()),
+            was_looked_at: false,
+        }
     }
 
     /// Looks at it no later than then, if at all.

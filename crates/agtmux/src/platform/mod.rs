@@ -31,6 +31,7 @@ mod testing;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use rustix::process::{Resource, getrlimit};
 
@@ -101,6 +102,12 @@ pub fn listeners(port: u16) -> Vec<u32> {
 /// When a process with this start began, in milliseconds since 1970. For display: it moves with the wall clock.
 pub fn started_at_unix_ms(start: u64) -> u64 {
     os::started_at_unix_ms(start)
+}
+
+/// How long ago a process with this start began.
+pub fn age(start: u64) -> Duration {
+    let now_ms = u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or_default();
+    Duration::from_millis(now_ms.saturating_sub(started_at_unix_ms(start)))
 }
 
 /// The memory that a process holds.

@@ -157,9 +157,7 @@ impl Listener {
         let (Some(title), Some(speaker)) = (title, speaker) else {
             return;
         };
-        let now_ms = u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or_default();
-        let age_ms = now_ms.saturating_sub(platform::started_at_unix_ms(speaker.process.start));
-        if age_ms > SETTLED_AFTER.as_millis() as u64 {
+        if platform::age(speaker.process.start) > SETTLED_AFTER {
             let (source, readings) = self.meaning(&Sighting::Title(title));
             for reading in readings {
                 self.say(source, reading, Instant::now());

@@ -244,3 +244,25 @@ fn without_an_instance_of_inotify_files_are_looked_at() {
     let doctor = environment.agtmux(&["doctor"]).ok().stdout;
     assert!(doctor.contains("max_user_instances"), "{doctor}");
 }
+
+/// Claude removes its session file when it ends in order. One that still stands tells a crash from an exit.
+#[test]
+fn an_end_without_farewell_is_a_crash() {
+    for (removes_it, wanted) in [(true, "ended: exited"), (false, "ended: crashed")] {
+        let environment = TestEnvironment::with_tmux();
+        environment.start_daemon();
+        let agent = environment.agent("claude");
+        agent.run(&session("idle", "", 1)).ok();
+        let pane = environment.wait_for_pane(&agent.pane, "idle", |pane| pane["state"] == "idle");
+        if removes_it {
+            agent.run("rm $HOME/.claude/sessions/$$.json").ok();
+        }
+        kill(agent.pid(), Signal::KILL);
+        let runtime = pane["runtime_id"].as_str().unwrap();
+        wait_for(wanted, || {
+            let events = environment.agtmux(&["events", "--limit", "1000"]).ok().stdout;
+            let ended = events.lines().find(|line| line.contains("ended:")).unwrap_or_default().to_owned();
+            if ended.contains(wanted) { Ok(()) } else { Err(format!("{runtime}: {ended:?} in\n{events}")) }
+        });
+    }
+}

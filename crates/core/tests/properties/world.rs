@@ -220,6 +220,7 @@ fn source() -> impl Strategy<Value = Source> {
         Source::VendorFile,
         Source::Marker,
         Source::Screen,
+        Source::Scrollback,
         Source::Llm,
     ])
 }

@@ -39,6 +39,7 @@ replays! {
     expired_question_leaves_doubt,
     facts_of_no_use,
     forward_format,
+    found_on_the_screen,
     garbage,
     guess_fills_silence,
     idle_after_completed,

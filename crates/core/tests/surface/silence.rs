@@ -69,7 +69,9 @@ fn who_speaks_is_not_silent_until_what_was_said_is_stale() {
 
 #[test]
 fn any_source_ends_the_silence_even_by_taking_something_back() {
-    for source in Source::ALL.into_iter().filter(|source| !matches!(source, Source::Llm | Source::Screen)) {
+    for source in
+        Source::ALL.into_iter().filter(|source| !matches!(source, Source::Llm | Source::Scrollback | Source::Screen))
+    {
         let mut quiet = Quiet::new();
         quiet.say(50, source, Signal::Withdrawn);
         assert_eq!(quiet.silence().unwrap().since, at(50), "{source:?}");
