@@ -70,7 +70,8 @@ impl<'a> Regions<'a> {
                 let painted: Vec<&Row> = self.rows.iter().filter(|row| !row.is_blank()).collect();
                 Some(painted[painted.len().saturating_sub(count)..].to_vec())
             }
-            Region::Title => self.title.as_ref().map(|title| vec![title]),
+            // A title outlives its program, and others set one too: it speaks for a screen that is the agent's.
+            Region::Title => composer.and(self.title.as_ref()).map(|title| vec![title]),
             Region::Above => composer.map(|found| between(0, found.top)),
             Region::LastLine => composer.map(|found| self.last_line(found.top).into_iter().collect()),
             Region::LastMessage => composer.map(|found| self.last_message(found.top, message)),

@@ -1,5 +1,6 @@
 //! Screens of the real agents: a recording in, what is read from it out.
 
+mod blank;
 mod edits;
 mod recordings;
 
