@@ -26,11 +26,14 @@ use crate::target::capture::{Captured, capture_all};
 use crate::target::manifests::Manifests;
 use crate::target::observation::Paint;
 
-/// A pane that was not painted for so long has come to rest.
+/// A pane that was not painted for so long has come to rest. Longer, for one that rests often and shows nothing new: it
+/// writes line by line.
 const REST: Duration = Duration::from_millis(100);
+const LONGEST_REST: Duration = Duration::from_millis(800);
 
-/// A pane that never rests is looked at this often.
+/// A pane that never rests is looked at this often. Less often, if that shows nothing new.
 const RESTLESS: Duration = Duration::from_secs(1);
+const LONGEST_RESTLESS: Duration = Duration::from_secs(16);
 
 /// A pane whose output cannot be heard is looked at this often.
 const DEAF: Duration = Duration::from_secs(2);
@@ -98,8 +101,8 @@ pub async fn run(handle: Handle, eyes: Eyes) {
                 }
             }
             Some(looked) = looks.join_next() => {
-                for (pane, glance) in looked.unwrap_or_default() {
-                    schedule.looked(&pane, glance, Instant::now());
+                for looked in looked.unwrap_or_default() {
+                    schedule.looked(looked, Instant::now());
                 }
             }
         }
@@ -114,11 +117,11 @@ struct Shared {
 }
 
 /// Looks at screens of one server, or only renews what was said of them, and tells what is news.
-async fn look(shared: Arc<Shared>, socket: PathBuf, due: Vec<Due>) -> Vec<(PaneKey, Glance)> {
+async fn look(shared: Arc<Shared>, socket: PathBuf, due: Vec<Due>) -> Vec<Looked> {
     let panes: Vec<_> = due.iter().filter(|due| due.look == Look::Capture).map(|due| due.member.pane.pane).collect();
     let captured = shared.capture(&socket, &panes).await;
     let mut looked = Vec::with_capacity(due.len());
-    for Due { member, mut glance, look, is_first } in due {
+    for Due { member, mut glance, look, at_rest, is_first } in due {
         if is_first && let Some(captured) = captured.get(&member.pane.pane) {
             shared.recover(&member, captured).await;
         }
@@ -129,10 +132,11 @@ async fn look(shared: Arc<Shared>, socket: PathBuf, due: Vec<Due>) -> Vec<(PaneK
                 seen.map_or_else(Vec::new, |seen| glance.news(seen))
             }
         };
-        if !news.is_empty() {
+        let brought_news = !news.is_empty();
+        if brought_news {
             shared.tell(&member, Source::Screen, news).await;
         }
-        looked.push((member.pane.clone(), glance));
+        looked.push(Looked { pane: member.pane.clone(), glance, look, at_rest, brought_news });
     }
     looked
 }
@@ -210,8 +214,19 @@ struct Due {
     member: Arc<Member>,
     glance: Glance,
     look: Look,
+    /// It has come to rest, rather than being painted for long.
+    at_rest: bool,
     /// Nobody looked at it before.
     is_first: bool,
+}
+
+/// A screen that was looked at.
+struct Looked {
+    pane: PaneKey,
+    glance: Glance,
+    look: Look,
+    at_rest: bool,
+    brought_news: bool,
 }
 
 /// Which screens are to be looked at, and when.
@@ -228,6 +243,10 @@ struct Watched {
     /// Since when it was painted without having been looked at.
     unseen_since: Option<Instant>,
     due: Option<Instant>,
+    /// How long it must not be painted to be at rest.
+    rest: Duration,
+    /// How long it may be painted before it is looked at all the same.
+    patience: Duration,
     /// What was last seen; out of the house while it is being looked at.
     glance: Option<Glance>,
     was_looked_at: bool,
@@ -240,7 +259,7 @@ impl Schedule {
         };
         watched.paint = Some(paint);
         watched.unseen_since.get_or_insert(now);
-        watched.look_soon(now + REST);
+        watched.look_soon(now + watched.rest);
     }
 
     fn meet(&mut self, members: &Roster, is_wanted: impl Fn(&Member) -> bool, now: Instant) {
@@ -270,9 +289,9 @@ impl Schedule {
         for watched in self.panes.values_mut().filter(|watched| watched.due.is_some_and(|due| due <= now)) {
             watched.due = None;
             let is_being_painted = watched.paint.as_ref().is_some_and(Paint::take);
-            if is_being_painted && watched.unseen_since.is_none_or(|since| now - since < RESTLESS) {
+            if is_being_painted && watched.unseen_since.is_none_or(|since| now - since < watched.patience) {
                 watched.unseen_since.get_or_insert(now);
-                watched.look_soon(now + REST);
+                watched.look_soon(now + watched.rest);
                 continue;
             }
             let Some(glance) = watched.glance.take() else {
@@ -281,19 +300,25 @@ impl Schedule {
             let is_unseen = watched.unseen_since.take().is_some() || watched.paint.is_none();
             let look = if is_unseen { Look::Capture } else { Look::Renew };
             let is_first = !std::mem::replace(&mut watched.was_looked_at, true);
-            looks.push(Due { member: watched.member.clone(), glance, look, is_first });
+            looks.push(Due { member: watched.member.clone(), glance, look, at_rest: !is_being_painted, is_first });
         }
         looks
     }
 
-    fn looked(&mut self, pane: &PaneKey, glance: Glance, now: Instant) {
-        let Some(watched) = self.panes.get_mut(pane) else {
+    fn looked(&mut self, looked: Looked, now: Instant) {
+        let Some(watched) = self.panes.get_mut(&looked.pane) else {
             return;
         };
-        watched.glance = Some(glance);
+        watched.glance = Some(looked.glance);
+        match (looked.brought_news, looked.look, looked.at_rest) {
+            (_, Look::Renew, _) => {}
+            (true, Look::Capture, _) => (watched.rest, watched.patience) = (REST, RESTLESS),
+            (false, Look::Capture, true) => watched.rest = (watched.rest * 2).min(LONGEST_REST),
+            (false, Look::Capture, false) => watched.patience = (watched.patience * 2).min(LONGEST_RESTLESS),
+        }
         let again = match (&watched.paint, watched.unseen_since) {
             (None, _) => DEAF,
-            (Some(_), Some(_)) => REST,
+            (Some(_), Some(_)) => watched.rest,
             (Some(_), None) => RENEW,
         };
         watched.look_soon(now + again);
@@ -308,6 +333,8 @@ impl Watched {
             paint: None,
             unseen_since: Some(now),
             due: None,
+            rest: REST,
+            patience: RESTLESS,
             glance: Some(Glance::default()),
             was_looked_at: false,
         }
