@@ -1,6 +1,7 @@
 //! What a rule asks of a row: a text or a pattern, where it stands and how it is painted.
 
 use std::fmt;
+use std::sync::OnceLock;
 
 use regex::Regex;
 use serde::Deserialize;
@@ -44,9 +45,13 @@ pub struct Paint {
     reverse: Option<bool>,
 }
 
-/// A regular expression of a manifest.
+/// A regular expression of a manifest. It is checked when the manifest is read and compiled when it is first needed: a
+/// compiled one takes tens of kilobytes, and most rules are of agents that this machine does not run.
 #[derive(Debug, Clone)]
-pub struct Pattern(Regex);
+pub struct Pattern {
+    text: String,
+    compiled: OnceLock<Option<Regex>>,
+}
 
 /// Where a condition held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,7 +80,7 @@ impl Condition {
     }
 
     fn hit<'a>(&self, place: usize, row: &'a Row) -> Option<Hit<'a>> {
-        self.regex.0.captures_iter(row.text()).find_map(|captures| {
+        self.regex.compiled()?.captures_iter(row.text()).find_map(|captures| {
             let whole = captures.get(0)?;
             let cell = row.cell_of_byte(captures.name("at").unwrap_or(whole).start())?;
             let in_place = self.columns.is_none_or(|(first, last)| (first..=last).contains(&cell.column));
@@ -105,18 +110,23 @@ impl Paint {
 impl Pattern {
     /// The text of the group named `subject`, or of the whole match, somewhere in a text of several lines.
     pub(super) fn subject<'a>(&self, text: &'a str) -> Option<&'a str> {
-        let captures = self.0.captures(text)?;
+        let captures = self.compiled()?.captures(text)?;
         captures.name("subject").or_else(|| captures.get(0)).map(|found| found.as_str().trim())
     }
 
     pub(super) fn matches(&self, text: &str) -> bool {
-        self.0.is_match(text)
+        self.compiled().is_some_and(|regex| regex.is_match(text))
+    }
+
+    /// None for the rare one that is well written and too large.
+    fn compiled(&self) -> Option<&Regex> {
+        self.compiled.get_or_init(|| Regex::new(&self.text).ok()).as_ref()
     }
 }
 
 impl PartialEq for Pattern {
     fn eq(&self, other: &Self) -> bool {
-        self.0.as_str() == other.0.as_str()
+        self.text == other.text
     }
 }
 
@@ -124,7 +134,7 @@ impl Eq for Pattern {}
 
 impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0.as_str())
+        f.write_str(&self.text)
     }
 }
 
@@ -132,8 +142,11 @@ impl<'de> Deserialize<'de> for Pattern {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         // The last line of the complaint says what is wrong; the lines before it draw the pattern again.
-        let complaint = |error: &regex::Error| error.to_string().lines().last().unwrap_or_default().to_owned();
-        Regex::new(&text).map(Self).map_err(|error| de::Error::custom(complaint(&error)))
+        let complaint = |error: &regex_syntax::Error| error.to_string().lines().last().unwrap_or_default().to_owned();
+        match regex_syntax::parse(&text) {
+            Ok(_) => Ok(Self { text, compiled: OnceLock::new() }),
+            Err(error) => Err(de::Error::custom(complaint(&error))),
+        }
     }
 }
 
