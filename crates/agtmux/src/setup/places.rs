@@ -85,7 +85,7 @@ impl Places {
     }
 
     /// The path by which hooks run agtmux: where the shell finds it, if that is this program. That stays when a package
-    /// manager replaces what it links to.
+    /// manager replaces what it links to. Of `agtmux` the small program beside it, which starts sooner, if it is there.
     ///
     /// # Errors
     /// Fails if the path is not text.
@@ -93,15 +93,19 @@ impl Places {
         let name = running.file_name().unwrap_or_default().to_string_lossy();
         let is_running = |found: &PathBuf| fs::canonicalize(found).ok() == fs::canonicalize(running).ok();
         let program = self.on_path(&name).filter(is_running).unwrap_or_else(|| running.to_owned());
+        let small = program.with_file_name("agtmux-hook");
+        let program = if name == "agtmux" && runs(&small) { small } else { program };
         let text = program.to_str().filter(|text| !text.chars().any(char::is_control)).map(str::to_owned);
         text.ok_or(SetupError::UnspeakableProgram { path: program })
     }
 
     fn on_path(&self, program: &str) -> Option<PathBuf> {
-        let runs = |path: &PathBuf| {
-            fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
-        };
         let path = self.variables.get("PATH")?;
-        env::split_paths(path).filter(|folder| folder.is_absolute()).map(|folder| folder.join(program)).find(runs)
+        let folders = env::split_paths(path).filter(|folder| folder.is_absolute());
+        folders.map(|folder| folder.join(program)).find(|path| runs(path))
     }
+}
+
+fn runs(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }

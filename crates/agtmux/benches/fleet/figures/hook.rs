@@ -9,11 +9,14 @@ use anyhow::{Context, Result, ensure};
 use serde_json::json;
 
 use crate::daemon::Daemon;
-use crate::fleet::{AGTMUX, Fleet};
+use crate::fleet::Fleet;
 use crate::follower::Follower;
 use crate::probe::Probe;
 use crate::report::{Figure, Goal, Report};
 use crate::stats::{Samples, ratio};
+
+/// What `agtmux setup` has agents run.
+const HOOK: &str = env!("CARGO_BIN_EXE_agtmux-hook");
 
 const P50: Duration = Duration::from_millis(2);
 const P99: Duration = Duration::from_millis(20);
@@ -49,11 +52,11 @@ pub(crate) async fn exec(fleet: &Fleet, daemon: Daemon, runs: usize, report: &mu
         probe.done()?;
         let (ours, nothing) = read_times(&times)?;
         report.add(Figure {
-            name: format!("`agtmux hook claude Stop`, exec to exit, {circumstance}"),
+            name: format!("`agtmux-hook hook claude Stop`, exec to exit, {circumstance}"),
             measured: ours.text(),
             baseline: format!("an empty static program: {}", nothing.text()),
             ratio: Some(ratio(ours.p50(), nothing.p50())),
-            goal: None,
+            goal: Goal::new("p50 ≤ 2×", ours.p50() <= nothing.p50() * 2),
         });
     }
     let spooled = fs::read_dir(fleet.paths.spool_dir())?.count();
@@ -79,7 +82,7 @@ pub(crate) fn time(arguments: &[String]) -> Result<()> {
     let [times, runs, empty, payload] = arguments else { anyhow::bail!("{TIMER} FILE RUNS PROGRAM PAYLOAD") };
     let mut lines = Vec::new();
     for _ in 0..runs.parse::<usize>()? {
-        let hook = timed(Command::new(AGTMUX).args(["hook", "claude", "Stop"]), payload)?;
+        let hook = timed(Command::new(HOOK).args(["hook", "claude", "Stop"]), payload)?;
         let nothing = timed(&mut Command::new(empty), payload)?;
         lines.push(format!("{} {}\n", hook.as_nanos(), nothing.as_nanos()));
     }
@@ -117,7 +120,7 @@ pub(crate) async fn to_stream(fleet: &Fleet, daemon: &Daemon, runs: usize, repor
         payload["tool_input"] = json!({ "command": "touch x" });
         fs::write(fleet.root().join(state), payload.to_string())?;
     }
-    let command = format!("{AGTMUX} hook claude <{}/$order", fleet.root().display());
+    let command = format!("{HOOK} hook claude <{}/$order", fleet.root().display());
     let mut probe = Probe::start(fleet, daemon, &command).await?;
     let mut follower = Follower::open(&daemon.client).await?;
     let mut ours = Samples::default();

@@ -9,6 +9,7 @@ use agtmux_wire::stream::Frame;
 use anyhow::{Context, Result};
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use serde_json::json;
+use tokio::time::sleep;
 
 use crate::daemon::Daemon;
 use crate::fleet::{AGTMUX, Fleet};
@@ -20,6 +21,9 @@ use crate::stats::{Samples, ratio};
 
 const P50: Duration = Duration::from_millis(2);
 const P99: Duration = Duration::from_millis(20);
+
+/// What lies between two lines in a status file.
+const APART: Duration = Duration::from_millis(25);
 
 /// Each signal changes the state, so that each is seen.
 const STATES: [&str; 2] = ["running", "waiting_input"];
@@ -102,6 +106,8 @@ pub(crate) async fn status_file(fleet: &Fleet, daemon: &Daemon, runs: usize, rep
     let mut ours = Samples::default();
     let mut bare = Samples::default();
     for run in 0..runs {
+        // A file that has just told something is left alone for some milliseconds: what is written next counts as a burst.
+        sleep(APART).await;
         let (word, state) = [("needs_input", "waiting_input"), ("working", "running")][run % 2];
         let since = Instant::now();
         std::fs::write(&file, format!("{word} run {run}\n"))?;
