@@ -29,7 +29,6 @@ pub(super) async fn follow(
         if now == seen {
             continue;
         }
-        seen = now;
         let (registry, problems) = Registry::with_user(user_manifests(&config_dir));
         for problem in &problems {
             tracing::warn!(%problem, "a manifest is left out");
@@ -37,8 +36,11 @@ pub(super) async fn follow(
         let policy = policy(&config, &registry);
         manifests.send_replace(Arc::new(registry));
         tracing::info!("the manifests were read again");
-        if handle.request(Command::SetPolicy(policy)).await.is_err_and(|error| error == super::gone()) {
-            return;
+        match handle.request(Command::SetPolicy(policy)).await {
+            Ok(()) => seen = now,
+            Err(error) if error == super::gone() => return,
+            // The lifetimes could not be kept: they are asked for again.
+            Err(error) => tracing::warn!(%error, "the lifetimes of the manifests do not count yet"),
         }
     }
 }

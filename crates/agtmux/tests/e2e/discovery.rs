@@ -207,3 +207,20 @@ fn agent_in_a_shell(environment: &TestEnvironment) -> (String, Value) {
     let agent = environment.wait_for_pane(&pane, "claude in the shell", |pane| pane["agent"] == "claude");
     (pane, agent)
 }
+
+/// A manifest that is written while the daemon runs counts without a restart.
+#[test]
+fn a_new_manifest_counts_at_once() {
+    let environment = TestEnvironment::with_tmux();
+    environment.start_daemon();
+    let policies = || environment.agtmux(&["events", "--limit", "1000"]).ok().stdout.matches("policy").count();
+    let before = policies();
+    let dir = environment.path("config/agtmux/agents");
+    fs::create_dir_all(&dir).unwrap();
+    let text = "contract = 1\nid = \"mine\"\nname = \"Mine\"\nrecorded = []\n\
+                [process]\nprograms = [\"mine\"]\n[ttl]\nturn_active.signal = \"7m\"\n";
+    fs::write(dir.join("mine.toml"), text).unwrap();
+    wait_for("the manifest to be read", || if policies() > before { Ok(()) } else { Err("not yet") });
+    let agent = environment.agent("mine");
+    environment.wait_for_pane(&agent.pane, "the new agent", |pane| pane["agent"] == "mine");
+}
