@@ -48,6 +48,13 @@ pub struct Claim {
     pub ancestors: Option<Vec<ProcessKey>>,
 }
 
+impl Claim {
+    /// The claim of a reader that knows whose traces it reads.
+    pub const fn of_runtime(target: TargetName, runtime: RuntimeId) -> Self {
+        Self { target, runtime: Some(runtime), pane: None, process: None, ancestors: None }
+    }
+}
+
 /// Where a signal came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

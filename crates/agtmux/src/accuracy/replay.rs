@@ -169,13 +169,7 @@ impl Stage {
 
     fn hear(&mut self, source: Source, reading: &Reading) {
         let id = format!("{:08}", self.seq);
-        let claim = Claim {
-            target: TargetName::local(),
-            runtime: Some(self.runtime.clone()),
-            pane: None,
-            process: None,
-            ancestors: None,
-        };
+        let claim = Claim::of_runtime(TargetName::local(), self.runtime.clone());
         // A step lasts seconds; the number of events within a millisecond is far below a million.
         let ns = u64::try_from(self.now).unwrap_or_default() * 1_000_000 + self.seq;
         self.apply(Fact::Signal(Box::new(SignalEvent {

@@ -181,7 +181,7 @@ impl Guesses {
 
     async fn say(&self, runtime: RuntimeId, reading: Reading, looked_ns: u64) -> Result<(), CommandError> {
         let target = TargetName::new(LOCAL);
-        let claim = Claim { target, runtime: Some(runtime), pane: None, process: None, ancestors: None };
+        let claim = Claim::of_runtime(target, runtime);
         self.handle.said(Said { boot_ns: Some(looked_ns), ..Said::now(Source::Llm, claim, vec![reading]) }).await
     }
 

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use agtmux_core::id::{AgentId, PaneKey, ProcessKey, RuntimeId};
+use agtmux_core::id::{AgentId, PaneKey, ProcessKey, RuntimeId, TargetName};
 use agtmux_core::runtime::Runtime;
+use agtmux_core::signal::Claim;
 use agtmux_core::state::Verdict;
 use agtmux_core::time::Timestamp;
 use tokio::sync::watch;
 
-use super::world::World;
+use super::world::{LOCAL, World};
 use crate::platform;
 
 /// All living runtimes.
@@ -49,6 +50,11 @@ pub struct Conversation {
 }
 
 impl Member {
+    /// That something was read which is this agent's.
+    pub fn claim(&self) -> Claim {
+        Claim::of_runtime(TargetName::new(LOCAL), self.runtime.clone())
+    }
+
     /// Whether the agent's process is gone and left standing what it removes when it ends in order: it was killed, or
     /// it crashed. False where nobody knows.
     pub fn ended_without_farewell(&self) -> bool {

@@ -11,20 +11,20 @@ use std::time::Duration;
 use agtmux_agents::glance::{self, Glance};
 use agtmux_agents::screen::{self, Cursor, Foreground, Screen, ScreenContext};
 use agtmux_agents::{Reading, detector};
-use agtmux_core::id::{PaneId, PaneKey, TargetName};
-use agtmux_core::signal::{Claim, Source};
+use agtmux_core::id::{PaneId, PaneKey};
+use agtmux_core::signal::Source;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::Instant;
 
 use crate::daemon::Handle;
 use crate::daemon::roster::{Member, Roster};
 use crate::daemon::said::Said;
-use crate::daemon::world::LOCAL;
 use crate::platform;
 use crate::target::capture::{Captured, capture_all};
 use crate::target::manifests::Manifests;
 use crate::target::observation::Paint;
+use crate::target::watcher::at;
 
 /// A pane that was not painted for so long has come to rest. Longer, for one that rests often and shows nothing new: it
 /// writes line by line.
@@ -177,14 +177,7 @@ impl Shared {
     }
 
     async fn tell(&self, member: &Member, source: Source, news: Vec<Reading>) {
-        let claim = Claim {
-            target: TargetName::new(LOCAL),
-            runtime: Some(member.runtime.clone()),
-            pane: None,
-            process: None,
-            ancestors: None,
-        };
-        self.handle.said(Said::now(source, claim, news)).await.ok();
+        self.handle.said(Said::now(source, member.claim(), news)).await.ok();
     }
 }
 
@@ -345,12 +338,5 @@ impl Watched {
         if self.wanted {
             self.due = Some(self.due.map_or(then, |due| due.min(then)));
         }
-    }
-}
-
-async fn at(moment: Option<Instant>) {
-    match moment {
-        Some(moment) => sleep_until(moment).await,
-        None => std::future::pending().await,
     }
 }

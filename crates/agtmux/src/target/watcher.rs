@@ -344,7 +344,8 @@ impl Titles {
     }
 }
 
-pub(super) async fn at(moment: Option<Instant>) {
+/// Waits for a moment; for ever, if there is none.
+pub async fn at(moment: Option<Instant>) {
     match moment {
         Some(moment) => sleep_until(moment).await,
         None => std::future::pending().await,

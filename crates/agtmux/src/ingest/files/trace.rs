@@ -5,13 +5,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use agtmux_agents::Reading;
-use agtmux_core::id::{RuntimeId, TargetName};
-use agtmux_core::signal::{Claim, Source};
+use agtmux_core::id::RuntimeId;
+use agtmux_core::signal::Source;
 use agtmux_core::time::Timestamp;
 
 use crate::daemon::roster::{Conversation, Member};
 use crate::daemon::said::Said;
-use crate::daemon::world::LOCAL;
 use crate::platform;
 
 /// Something on disk that speaks of one runtime.
@@ -77,7 +76,7 @@ impl News {
         if readings.is_empty() {
             return;
         }
-        let mut said = Said::now(source, claim(member), readings);
+        let mut said = Said::now(source, member.claim(), readings);
         said.boot_ns = Some(moment.boot_ns);
         said.event_time = Some(moment.time);
         said.payload = Some(raw.to_owned());
@@ -87,16 +86,6 @@ impl News {
     /// Tells which conversation a runtime is in.
     pub(super) fn converse(&mut self, member: &Member, conversation: Conversation) {
         self.0.push(Told::Conversation(member.runtime.clone(), conversation));
-    }
-}
-
-fn claim(member: &Member) -> Claim {
-    Claim {
-        target: TargetName::new(LOCAL),
-        runtime: Some(member.runtime.clone()),
-        pane: None,
-        process: None,
-        ancestors: None,
     }
 }
 

@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use agtmux_agents::Reading;
 use agtmux_agents::translate::Translator;
-use agtmux_core::id::TargetName;
-use agtmux_core::signal::{Claim, Signal, Source};
+use agtmux_core::signal::{Signal, Source};
 use http_body_util::{BodyExt, Empty};
 use hyper::body::{Bytes, Incoming};
 use hyper::{Request, Response};
@@ -19,7 +18,6 @@ use super::sse::Events;
 use crate::daemon::Handle;
 use crate::daemon::roster::{Conversation, Member};
 use crate::daemon::said::Said;
-use crate::daemon::world::LOCAL;
 use crate::error::CommandError;
 use crate::platform;
 
@@ -87,7 +85,7 @@ async fn attend(member: &Member, port: u16, handle: &Handle) -> Result<(), Silen
     }
     if has_spoken {
         let withdrawn = vec![Reading::new(Signal::Withdrawn)];
-        handle.said(Said::now(Source::AppServer, claim(member), withdrawn)).await?;
+        handle.said(Said::now(Source::AppServer, member.claim(), withdrawn)).await?;
     }
     Ok(())
 }
@@ -132,21 +130,11 @@ async fn tell(
         let conversation = Conversation { session: Some(session), ..Conversation::default() };
         handle.conversation(member.runtime.clone(), conversation).await?;
     }
-    let mut said = Said::now(Source::AppServer, claim(member), translation.readings);
+    let mut said = Said::now(Source::AppServer, member.claim(), translation.readings);
     said.event = Some(translation.event);
     said.payload = Some(String::from_utf8_lossy(event).into_owned());
     handle.said(said).await?;
     Ok(true)
-}
-
-fn claim(member: &Member) -> Claim {
-    Claim {
-        target: TargetName::new(LOCAL),
-        runtime: Some(member.runtime.clone()),
-        pane: None,
-        process: None,
-        ancestors: None,
-    }
 }
 
 /// The port that an agent was told to serve on: by its own arguments, or by those of the program that it launched.
