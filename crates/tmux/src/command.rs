@@ -134,6 +134,17 @@ impl Script {
         self
     }
 
+    /// Adds the commands of another script.
+    #[must_use]
+    pub fn join(mut self, other: &Self) -> Self {
+        self.error = self.error.or_else(|| other.error.clone());
+        if !self.line.is_empty() && !other.line.is_empty() {
+            self.line.extend_from_slice(b" ; ");
+        }
+        self.line.extend_from_slice(&other.line);
+        self
+    }
+
     /// The script as a control line, without the line end.
     pub fn line(&self) -> Result<&[u8], CommandError> {
         match &self.error {

@@ -31,6 +31,7 @@
 
 #![warn(missing_docs)]
 
+pub mod act;
 pub mod capture;
 pub mod client;
 pub mod command;

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a failed step of a test is a failed test")]
 
+mod act;
 mod capture;
 mod client;
 mod hook_queue;

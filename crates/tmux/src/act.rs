@@ -1,0 +1,169 @@
+//! Compare and act, in one breath inside the server.
+//!
+//! A [`Guard`] says which life of which server, which pane and which process is meant. It is evaluated by `if-shell -F` in
+//! the same command queue as the act: nothing of anybody else runs in between, so what was compared is what is acted
+//! on. Three things that look harmless are not: `-t %9` with a pane that is gone evaluates on *another* pane, pane ids start
+//! again at `%0` with a new server, and a pane that was respawned keeps its id. Hence the guard names them all.
+
+use std::time::Duration;
+
+use crate::client::ClientError;
+use crate::command::{Command, Script};
+use crate::id::PaneId;
+use crate::record::{Fields, Record, lossy, unreadable};
+use crate::transport::Transport;
+
+/// What has to be so at the moment of the act.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Guard {
+    /// `pid`: the server's process.
+    pub server_pid: u32,
+    /// `start_time`: when it started, in seconds since the epoch.
+    pub server_start: i64,
+    /// `pane_id`.
+    pub pane: PaneId,
+    /// `pane_pid`: the first process of the pane.
+    pub pane_pid: u32,
+    /// `pane_current_command`: the name of the process in the foreground, where that matters.
+    pub command: Option<String>,
+    /// `pane_in_mode` must be zero: in copy mode keys go to tmux, and a paste loses its brackets.
+    pub out_of_mode: bool,
+    /// No key was typed in the pane's session since this time, in seconds since the epoch.
+    pub quiet_since: Option<i64>,
+}
+
+/// What became of a guarded act.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Acted {
+    /// The guard held and the script ran. What it printed.
+    Done(Vec<u8>),
+    /// The guard did not hold and nothing ran.
+    Refused(Mismatch),
+}
+
+/// What was not as the guard wanted it: the first difference, in the order of importance.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Mismatch {
+    /// Another life of the server.
+    #[error("it is another tmux server: {pid} started at {start}")]
+    Server {
+        /// Its process.
+        pid: u32,
+        /// When it started.
+        start: i64,
+    },
+    /// The pane is gone.
+    #[error("the pane is gone")]
+    PaneGone,
+    /// The pane has another first process: it was respawned.
+    #[error("the pane was respawned: its process is {pid}")]
+    Respawned {
+        /// The process now.
+        pid: u32,
+    },
+    /// The pane is dead.
+    #[error("the process in the pane has ended")]
+    Dead,
+    /// Another program is in the foreground.
+    #[error("{command:?} is in the foreground of the pane")]
+    Command {
+        /// Its name.
+        command: String,
+    },
+    /// A mode covers the pane.
+    #[error("the pane is in copy mode")]
+    InMode,
+    /// Somebody types.
+    #[error("somebody is typing in the pane's session")]
+    NotQuiet,
+    /// Something changed between the comparison and the report of it.
+    #[error("the pane changed that very moment")]
+    Fleeting,
+}
+
+const NUMBERS: &[&str] = &["pid", "start_time", "pane_id", "pane_pid", "pane_dead", "pane_in_mode", "session_activity"];
+
+const TEXTS: &[&str] = &["pane_current_command"];
+
+impl Guard {
+    /// The guard as a condition of tmux's format language.
+    fn condition(&self) -> String {
+        let mut terms = vec![
+            format!("#{{==:#{{pid}},{}}}", self.server_pid),
+            format!("#{{==:#{{start_time}},{}}}", self.server_start),
+            format!("#{{==:#{{pane_id}},{}}}", self.pane),
+            format!("#{{==:#{{pane_pid}},{}}}", self.pane_pid),
+            // A pane without a dead process has no value here.
+            "#{!=:#{pane_dead},1}".to_owned(),
+        ];
+        terms.extend(self.command.as_deref().map(|name| format!("#{{m:{},#{{pane_current_command}}}}", pattern(name))));
+        terms.extend(self.out_of_mode.then(|| "#{==:#{pane_in_mode},0}".to_owned()));
+        terms.extend(self.quiet_since.map(|since| format!("#{{e|<:#{{session_activity}},{since}}}")));
+        terms.into_iter().rev().reduce(|all, term| format!("#{{&&:{term},{all}}}")).unwrap_or_default()
+    }
+
+    /// Why the guard did not hold.
+    fn differs(&self, record: &Record) -> Option<Mismatch> {
+        let mut numbers = record.numbers();
+        let (pid, start) = (numbers.number()?, numbers.number()?);
+        // tmux answers for another pane, or for none, where the one that was asked for is gone.
+        let (pane, pane_pid) = (PaneId::parse(numbers.next()?), numbers.number()?);
+        let (dead, in_mode, activity) = (numbers.flag()?, numbers.flag()?, numbers.number::<i64>()?);
+        let command = lossy(record.texts().next()?);
+        let differs = |name: &str| self.command.as_deref().is_some_and(|wanted| wanted != name);
+        Some(match () {
+            () if (pid, start) != (self.server_pid, self.server_start) => Mismatch::Server { pid, start },
+            () if pane != Some(self.pane) => Mismatch::PaneGone,
+            () if pane_pid != self.pane_pid => Mismatch::Respawned { pid: pane_pid },
+            () if dead => Mismatch::Dead,
+            () if differs(&command) => Mismatch::Command { command },
+            () if self.out_of_mode && in_mode => Mismatch::InMode,
+            () if self.quiet_since.is_some_and(|since| activity >= since) => Mismatch::NotQuiet,
+            () => Mismatch::Fleeting,
+        })
+    }
+}
+
+/// Runs a script if, and only if, the guard holds at that moment. `otherwise` runs if it does not, to clear away what was
+/// laid out for the script.
+///
+/// # Errors
+/// Fails when the server is gone or does not answer in time. After a timeout nobody knows whether the script ran.
+pub async fn guarded(
+    client: &impl Transport,
+    guard: &Guard,
+    script: &Script,
+    otherwise: &Script,
+    deadline: Duration,
+) -> Result<Acted, ClientError> {
+    let fields = Fields::new(NUMBERS, TEXTS)?;
+    let report = Command::new("display-message").flag("-p").target(guard.pane).arg(fields.format());
+    let refused = Script::new().then(&report).join(otherwise);
+    // The mark comes last: a script that failed in the middle did not print it.
+    let ran = Command::new("display-message").flag("-p").arg(format!("{}+", String::from_utf8_lossy(fields.mark())));
+    let done = Script::new().join(script).then(&ran);
+    let choice = Command::new("if-shell")
+        .flag("-F")
+        .target(guard.pane)
+        .arg(guard.condition())
+        .commands(&done)
+        .commands(&refused);
+    let output = match client.run_script(&Script::from(&choice), deadline).await {
+        // Where there is no pane at all, tmux does not even compare.
+        Err(ClientError::Refused(text)) if text.contains("can't find pane") => {
+            return Ok(Acted::Refused(Mismatch::PaneGone));
+        }
+        output => output?,
+    };
+    let end = [fields.mark(), b"+\n"].concat();
+    if let Some(printed) = output.strip_suffix(end.as_slice()) {
+        return Ok(Acted::Done(printed.to_vec()));
+    }
+    let (record, _) = fields.first(&output)?;
+    guard.differs(&record).map(Acted::Refused).ok_or_else(unreadable)
+}
+
+/// A name as a pattern that matches it: whatever means something to formats or patterns matches any character.
+fn pattern(name: &str) -> String {
+    name.chars().map(|c| if c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '+') { c } else { '?' }).collect()
+}
