@@ -3,6 +3,7 @@
 //! A library only so that tests and benchmarks can call what the binary runs; `ARCHITECTURE.md` is the map.
 
 pub mod accuracy;
+pub mod act;
 pub mod api;
 pub mod classify;
 pub mod cli;

@@ -1,7 +1,10 @@
 //! The daemon as a service: the main loop, the API and the hooks on their sockets, from start to stop.
 
+use std::sync::Arc;
+
 use tokio::signal::unix::{SignalKind, signal};
 
+use crate::act::Hands;
 use crate::api;
 use crate::daemon::{Handle, Options, startup};
 use crate::error::CommandError;
@@ -21,7 +24,13 @@ pub async fn run(options: Options, ready: impl FnOnce()) -> Result<(), CommandEr
     let door = listener::bind(socket)?;
     let hook_door = listener::bind(&hook_socket)?;
     let handle = started.handle.clone();
-    let server = tokio::spawn(api::serve(door, handle.clone()));
+    let hands = Hands {
+        handle: handle.clone(),
+        tmux: started.tmux.clone(),
+        manifests: started.manifests.clone(),
+        locks: Arc::default(),
+    };
+    let server = tokio::spawn(api::serve(door, hands));
     let hooks = Hooks::new(handle.clone(), started.manifests.clone(), Spool::new(options.paths.spool_dir()));
     let hook_server = tokio::spawn(hooks.serve(hook_door));
     tracing::info!(pid = std::process::id(), socket = %socket.display(), "ready");

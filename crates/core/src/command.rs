@@ -71,6 +71,14 @@ pub enum RefusalCode {
     RuntimeStale,
     /// Something that must hold does not.
     PreconditionFailed,
+    /// What an action was decided on is too old.
+    SnapshotExpired,
+    /// The target is down.
+    TargetUnreachable,
+    /// The agent shows something that text would answer.
+    Blocked,
+    /// Somebody's text is in the agent's composer.
+    Draft,
 }
 
 impl RefusalCode {
@@ -83,6 +91,10 @@ impl RefusalCode {
             Self::TargetNotFound => "E_TARGET_NOT_FOUND",
             Self::RuntimeStale => "E_RUNTIME_STALE",
             Self::PreconditionFailed => "E_PRECONDITION_FAILED",
+            Self::SnapshotExpired => "E_SNAPSHOT_EXPIRED",
+            Self::TargetUnreachable => "E_TARGET_UNREACHABLE",
+            Self::Blocked => "E_BLOCKED",
+            Self::Draft => "E_DRAFT",
         }
     }
 }
@@ -134,13 +146,13 @@ pub(crate) fn decide(state: &EngineState, command: &Command) -> Result<Vec<Fact>
 const STALE_HINT: &str = "`agtmux list panes` shows the runtimes there are";
 
 impl Refusal {
-    fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 }
 
-fn refuse(code: RefusalCode, message: impl Into<String>) -> Refusal {
+pub(crate) fn refuse(code: RefusalCode, message: impl Into<String>) -> Refusal {
     Refusal { code, message: message.into(), hint: None }
 }
 

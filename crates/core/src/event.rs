@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::action::{ActionFact, Step};
 use crate::engine::EngineState;
 use crate::id::{AgentId, BootId, IntentId, PaneKey, ProcessKey, RuntimeId, ServerId, SessionId, TargetName, WindowId};
 use crate::policy::Policy;
@@ -153,6 +154,8 @@ pub enum Fact {
         /// Why, for people.
         detail: String,
     },
+    /// A step in the life of an action. Changes nothing by itself; what an action brings about is seen by observers.
+    Action(Box<ActionFact>),
     /// Time passed; answers [`crate::engine::Engine::next_deadline`].
     Tick,
     /// The whole state at this point. Retention writes it as the new base of a pruned log.
@@ -275,6 +278,10 @@ impl Fact {
             | Self::Seen { runtime }
             | Self::Acknowledged { runtime, .. } => Some(runtime),
             Self::Signal(signal) => signal.claim.runtime.as_ref(),
+            Self::Action(action) => match &action.step {
+                Step::Prepared { snapshot } => snapshot.runtime.as_ref().map(|aimed| &aimed.runtime),
+                Step::Started { .. } | Step::Done { .. } | Step::Failed { .. } | Step::Refused { .. } => None,
+            },
             Self::PolicySet { .. }
             | Self::TargetAdded { .. }
             | Self::TargetRemoved { .. }

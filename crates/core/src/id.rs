@@ -57,6 +57,10 @@ text_id!(
     BootId
 );
 text_id!(
+    /// One action, from the wish to its outcome. Random, so that nobody can name a snapshot they were not given.
+    ActionId
+);
+text_id!(
     /// A wanted effect. Stable: the same state gives the same id, after a restart too.
     IntentId
 );

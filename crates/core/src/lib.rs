@@ -14,6 +14,7 @@
 //! | evidence | trust class of a signal: reported > recorded > observed > guessed |
 //! | state | running, waiting_input, waiting_approval, completed, idle, error, unknown |
 //! | command, intent | a request; a wanted effect read off the state |
+//! | snapshot | what an action was decided on; must still hold when it acts |
 //!
 //! The law of this crate: [`engine::Engine::apply`] is total and pure. Same events, same state; and sources may
 //! interleave as they like. There is no clock, no randomness, no I/O and no unordered iteration here, by
@@ -22,9 +23,11 @@
 //!
 //! A signal's way through: [`engine`] → [`binding`] (whose is it?) → [`ordering`] (is it new?) → [`facts`] (what does
 //! its source say?) → [`resolve`] (what do all sources together mean?) → [`attention`] (must a person know?) →
-//! [`intent`] (what is to be done?). [`query`] and [`explain`] read the result, [`command`] guards the way in.
+//! [`intent`] (what is to be done?). [`query`] and [`explain`] read the result, [`command`] guards the
+//! way in, [`action`] the way out.
 #![warn(missing_docs)]
 
+pub mod action;
 pub mod attention;
 pub mod binding;
 pub mod command;

@@ -230,7 +230,7 @@ fn speaks(fact: &Weighed<'_>, doubt: Option<Mark>) -> bool {
 }
 
 /// Of facts that compete for one thing, the greatest weight wins.
-fn weight(fact: &Weighed<'_>) -> (Evidence, u8, Mark) {
+pub(crate) fn weight(fact: &Weighed<'_>) -> (Evidence, u8, Mark) {
     // How its task ended is the agent's to say, however it says it.
     let declared = fact.slot() == Slot::TurnEnded && fact.source.declares();
     let evidence = if declared { Evidence::Reported } else { fact.evidence() };

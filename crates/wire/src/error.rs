@@ -72,6 +72,10 @@ error_codes! {
     RefAmbiguous = "E_REF_AMBIGUOUS", exit 4, status 409, "Several things match the reference; nothing was done.";
     RuntimeStale = "E_RUNTIME_STALE", exit 4, status 409, "The runtime has ended or was never known.";
     PreconditionFailed = "E_PRECONDITION_FAILED", exit 4, status 412, "What the request takes for granted is not so.";
+    SnapshotExpired = "E_SNAPSHOT_EXPIRED", exit 4, status 410, "What the action was decided on is too old to act on; nothing was done.";
+    Blocked = "E_BLOCKED", exit 4, status 409, "The agent shows a dialog or question that typed text would answer; nothing was typed.";
+    Draft = "E_DRAFT", exit 4, status 409, "Somebody's unsent text is in the agent's composer; nothing was typed.";
+    NotAllowed = "E_NOT_ALLOWED", exit 4, status 403, "An agent asked for something that only a person may do, or an agent that was granted it.";
     TargetNotFound = "E_TARGET_NOT_FOUND", exit 4, status 404, "No target has that name.";
     TargetExists = "E_TARGET_EXISTS", exit 4, status 409, "A target of that name exists with other settings.";
     TargetUnreachable = "E_TARGET_UNREACHABLE", exit 4, status 502, "The target cannot be reached.";

@@ -6,6 +6,7 @@
 //! breaking a script, and on no I/O.
 #![warn(missing_docs)]
 
+pub mod action;
 pub mod daemon;
 pub mod error;
 pub mod event;

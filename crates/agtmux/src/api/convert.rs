@@ -1,5 +1,6 @@
 //! From the domain to the wire. The only place where the two meet.
 
+use agtmux_core::action::{ActionFact, Step};
 use agtmux_core::event::{Fact, TargetKind};
 use agtmux_core::query::{self, PaneRow, SessionRow, StateCounts, WindowRow};
 use agtmux_core::time::Timestamp;
@@ -225,7 +226,22 @@ pub fn fact_text(fact: &Fact) -> String {
         Fact::Acknowledged { nudge_seq, .. } => format!("call {nudge_seq} acknowledged"),
         Fact::IntentDone { intent } => format!("done: {intent}"),
         Fact::Refused { what, code, detail } => format!("{what} refused: {detail} [{code}]"),
+        Fact::Action(action) => action_line(action),
         Fact::Tick => "time passed".to_owned(),
         Fact::Checkpoint { .. } => "the log begins here".to_owned(),
+    }
+}
+
+/// A step of an action, in a line.
+fn action_line(action: &ActionFact) -> String {
+    let id = &action.action;
+    match &action.step {
+        Step::Prepared { snapshot } => format!("{id}: {} {} prepared", snapshot.verb.name(), snapshot.reference),
+        Step::Started { detail } => format!("{id}: {detail}"),
+        Step::Done { result } => format!("{id}: {result}"),
+        Step::Failed { code, message } => format!("{id} failed: {message} [{code}]"),
+        Step::Refused { verb, reference, code, message } => {
+            format!("{} {reference} refused: {message} [{code}]", verb.name())
+        }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! It knows the wire types and the daemon's [`Handle`]; every rule lives behind that.
 
+pub mod actions;
 pub mod answer;
 pub mod convert;
 pub mod daemon;
@@ -23,6 +24,7 @@ use std::time::Duration;
 
 use tokio::net::UnixListener;
 
+use crate::act::Hands;
 use crate::daemon::Handle;
 use crate::error::CommandError;
 use limits::RateLimit;
@@ -35,6 +37,7 @@ const SYNC_DEADLINE: Duration = Duration::from_secs(5);
 #[derive(Clone)]
 pub struct Api {
     handle: Handle,
+    hands: Hands,
     limit: Arc<RateLimit>,
 }
 
@@ -50,8 +53,8 @@ impl Api {
 ///
 /// # Errors
 /// Fails only when the listener does.
-pub async fn serve(listener: UnixListener, handle: Handle) -> Result<(), CommandError> {
-    let api = Api { handle, limit: Arc::default() };
+pub async fn serve(listener: UnixListener, hands: Hands) -> Result<(), CommandError> {
+    let api = Api { handle: hands.handle.clone(), hands, limit: Arc::default() };
     let service = routes::router(api).into_make_service_with_connect_info::<Peer>();
     axum::serve(listener, service).await.map_err(CommandError::internal)
 }

@@ -1,7 +1,7 @@
 //! The one table of routes. The router, the OpenAPI document and the tests are made from it.
 
 use agtmux_wire::error::ErrorCode;
-use agtmux_wire::{TMUX_SOCKET_HEADER, daemon, event, explain, list, stream, target};
+use agtmux_wire::{TMUX_SOCKET_HEADER, action, daemon, event, explain, list, stream, target};
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::middleware::{self, Next};
@@ -139,6 +139,15 @@ pub fn table() -> Vec<Route> {
             body: None,
             answer: of::<explain::Explanation>(),
             handler: || get(super::explain::show),
+        },
+        Route {
+            method: "post",
+            path: "/v1/snapshots",
+            summary: "What an action would be done to, to be acted on within a minute",
+            query: None,
+            body: of::<action::SnapshotRequest>(),
+            answer: of::<action::Snapshot>(),
+            handler: || post(super::actions::snapshots::make),
         },
         Route {
             method: "get",

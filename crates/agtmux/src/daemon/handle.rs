@@ -3,13 +3,15 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use agtmux_core::action::{Actor, Snapshot, Step, Wish};
 use agtmux_core::command::Command;
 use agtmux_core::engine::Disposition;
-use agtmux_core::id::RuntimeId;
+use agtmux_core::id::{ActionId, RuntimeId};
 use agtmux_core::signal::SignalEvent;
 use agtmux_core::state::State;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
+use super::actions::Ask;
 use super::gone;
 use super::hook_figures::HookFigures;
 use super::publish::Change;
@@ -54,6 +56,8 @@ pub enum Input {
         /// Whether it was done.
         reply: oneshot::Sender<Result<(), CommandError>>,
     },
+    /// An action is to be taken a step further.
+    Act(Box<Ask>),
     /// Somebody wants to look.
     Read(Box<dyn FnOnce(&World) + Send>),
     /// Somebody wants to follow.
@@ -180,6 +184,39 @@ impl Handle {
     pub async fn request(&self, command: Command) -> Result<(), CommandError> {
         let (reply, answer) = oneshot::channel();
         self.send(Input::Requested { command, reply }).await?;
+        answer.await.map_err(|_closed| gone())?
+    }
+
+    /// Finds out what a wish means. What it was decided on is kept for a minute, for [`Self::begin`].
+    ///
+    /// # Errors
+    /// Refused unless exactly one thing is meant and everything the wish takes for granted is so.
+    pub async fn prepare(&self, wish: Wish, actor: Actor) -> Result<Snapshot, CommandError> {
+        self.act(|reply| Ask::Prepare { wish: Box::new(wish), actor, reply }).await
+    }
+
+    /// Checks for the last time that an action may be carried out, and logs that it is. It must be ended by [`Self::note`].
+    ///
+    /// # Errors
+    /// Refused if anything has changed since it was prepared.
+    pub async fn begin(&self, action: ActionId, actor: Actor, detail: String) -> Result<Snapshot, CommandError> {
+        self.act(|reply| Ask::Begin { action, actor, detail, reply }).await
+    }
+
+    /// Logs a step of an action.
+    ///
+    /// # Errors
+    /// Fails when it cannot be kept.
+    pub async fn note(&self, action: ActionId, actor: Actor, step: Step) -> Result<(), CommandError> {
+        self.act(|reply| Ask::Note { action, actor, step, reply }).await
+    }
+
+    async fn act<T>(
+        &self,
+        ask: impl FnOnce(oneshot::Sender<Result<T, CommandError>>) -> Ask,
+    ) -> Result<T, CommandError> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Input::Act(Box::new(ask(reply)))).await?;
         answer.await.map_err(|_closed| gone())?
     }
 

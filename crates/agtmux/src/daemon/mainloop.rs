@@ -17,6 +17,7 @@ use agtmux_core::reconcile;
 use agtmux_core::signal::SignalEvent;
 use tokio::sync::{mpsc, oneshot, watch};
 
+use super::actions::Waiting;
 use super::clock::Clock;
 use super::handle::{Input, Posted};
 use super::observers::Observers;
@@ -55,10 +56,11 @@ pub struct MainLoop {
     pub(super) synced: watch::Sender<bool>,
     pub(super) roster: watch::Sender<Arc<Roster>>,
     pub(super) snapshot_at: u64,
+    pub(super) waiting: Waiting,
 }
 
 /// A signal that waits to be logged with others, and who wants to know.
-type Waiting = (Box<SignalEvent>, Option<oneshot::Sender<Result<Posted, CommandError>>>);
+type Unsettled = (Box<SignalEvent>, Option<oneshot::Sender<Result<Posted, CommandError>>>);
 
 impl MainLoop {
     /// Runs until told to stop. Then tmux is left as it was found, and the store is closed.
@@ -94,7 +96,7 @@ impl MainLoop {
         self.end().await
     }
 
-    async fn take(&mut self, input: Input, waiting: &mut Vec<Waiting>) -> bool {
+    async fn take(&mut self, input: Input, waiting: &mut Vec<Unsettled>) -> bool {
         match input {
             Input::Posted { event, reply } => {
                 waiting.push((event, Some(reply)));
@@ -122,6 +124,7 @@ impl MainLoop {
             Input::Requested { command, reply } => {
                 reply.send(self.request(&command).await).ok();
             }
+            Input::Act(ask) => self.act(*ask).await,
             Input::Read(look) => look(&self.world),
             Input::Subscribe { after, reply } => {
                 let subscription = self.publisher.subscribe(&self.world, self.clock.now(), after);
@@ -151,7 +154,7 @@ impl MainLoop {
     }
 
     /// Logs and applies the signals that wait, in one transaction.
-    async fn settle(&mut self, waiting: &mut Vec<Waiting>) {
+    async fn settle(&mut self, waiting: &mut Vec<Unsettled>) {
         let mut facts = Vec::new();
         let mut replies = Vec::new();
         for (event, reply) in waiting.drain(..) {
@@ -339,7 +342,7 @@ impl MainLoop {
     }
 
     /// Logs facts, applies them and shows what changed. Gives each its place and what became of it.
-    async fn commit(&mut self, facts: Vec<Fact>) -> Result<Vec<(u64, Option<Disposition>)>, CommandError> {
+    pub(super) async fn commit(&mut self, facts: Vec<Fact>) -> Result<Vec<(u64, Option<Disposition>)>, CommandError> {
         if facts.is_empty() {
             return Ok(Vec::new());
         }

@@ -74,6 +74,7 @@ impl Projection {
             | Fact::Acknowledged { .. }
             | Fact::IntentDone { .. }
             | Fact::Refused { .. }
+            | Fact::Action(_)
             | Fact::Tick
             | Fact::Checkpoint { .. } => {}
         }

@@ -1,5 +1,6 @@
 //! Errors of core and store as errors of commands: same code, same hint.
 
+use agtmux_core::action::NotPrepared;
 use agtmux_core::command::{Refusal, RefusalCode};
 use agtmux_core::reference::RefError;
 use agtmux_wire::error::ErrorCode;
@@ -16,6 +17,10 @@ impl From<Refusal> for CommandError {
             RefusalCode::TargetNotFound => ErrorCode::TargetNotFound,
             RefusalCode::RuntimeStale => ErrorCode::RuntimeStale,
             RefusalCode::PreconditionFailed => ErrorCode::PreconditionFailed,
+            RefusalCode::SnapshotExpired => ErrorCode::SnapshotExpired,
+            RefusalCode::TargetUnreachable => ErrorCode::TargetUnreachable,
+            RefusalCode::Blocked => ErrorCode::Blocked,
+            RefusalCode::Draft => ErrorCode::Draft,
         };
         Self { code, message: refusal.message, hint: refusal.hint }
     }
@@ -25,6 +30,15 @@ impl From<RefError> for CommandError {
     fn from(error: RefError) -> Self {
         let code = ErrorCode::from_name(error.code()).unwrap_or(ErrorCode::Internal);
         Self { code, message: error.to_string(), hint: error.hint() }
+    }
+}
+
+impl From<NotPrepared> for CommandError {
+    fn from(why: NotPrepared) -> Self {
+        match why {
+            NotPrepared::Reference(error) => error.into(),
+            NotPrepared::Refused(refusal) => refusal.into(),
+        }
     }
 }
 

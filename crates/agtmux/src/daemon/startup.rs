@@ -17,6 +17,7 @@ use agtmux_wire::error::ErrorCode;
 use tokio::sync::{mpsc, watch};
 
 use super::Options;
+use super::actions::Waiting;
 use super::clock::Clock;
 use super::guesses::{self, Guesses};
 use super::handle::Handle;
@@ -130,6 +131,7 @@ pub async fn start(options: &Options) -> Result<Started, CommandError> {
         synced,
         roster,
         snapshot_at: seq,
+        waiting: Waiting::default(),
     };
     for socket in sockets {
         mainloop.watch(&socket);

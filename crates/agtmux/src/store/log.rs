@@ -176,6 +176,7 @@ pub(super) fn kind(fact: &Fact) -> &'static str {
         Fact::Named { .. } => "named",
         Fact::IntentDone { .. } => "intent_done",
         Fact::Refused { .. } => "refused",
+        Fact::Action(_) => "action",
         Fact::Tick => "tick",
         Fact::Checkpoint { .. } => "checkpoint",
     }
@@ -201,6 +202,7 @@ fn target(fact: &Fact) -> Option<&TargetName> {
         | Fact::Acknowledged { .. }
         | Fact::IntentDone { .. }
         | Fact::Refused { .. }
+        | Fact::Action(_)
         | Fact::Tick
         | Fact::Checkpoint { .. } => None,
     }

@@ -71,7 +71,7 @@ impl Engine {
                 }
                 None => self.about_nothing(),
             },
-            Fact::Refused { .. } | Fact::Tick => {}
+            Fact::Refused { .. } | Fact::Action(_) | Fact::Tick => {}
             Fact::Checkpoint { state } => self.start_over_from(state, event, applied),
         }
     }

@@ -8,6 +8,7 @@ mod samples;
 
 use std::path::PathBuf;
 
+use agtmux_core::action::Step;
 use agtmux_core::engine::Engine;
 use agtmux_core::event::{Event, Fact};
 use agtmux_core::signal::Signal;
@@ -44,6 +45,7 @@ kinds! { fact_kind(Fact), FACTS:
     Fact::Acknowledged { .. } => "acknowledged",
     Fact::IntentDone { .. } => "intent_done",
     Fact::Refused { .. } => "refused",
+    Fact::Action(_) => "action",
     Fact::Tick => "tick",
     Fact::Checkpoint { .. } => "checkpoint",
 }
@@ -63,17 +65,27 @@ kinds! { signal_kind(Signal), SIGNALS:
     Signal::Unsupported { .. } => "unsupported",
 }
 
+kinds! { step_kind(Step), STEPS:
+    Step::Prepared { .. } => "prepared",
+    Step::Started { .. } => "started",
+    Step::Done { .. } => "done",
+    Step::Failed { .. } => "failed",
+    Step::Refused { .. } => "refused",
+}
+
 /// The name of the golden file of an event's kind.
 fn name(event: &Event) -> String {
     match &event.fact {
         Fact::Signal(signal) => format!("signal_{}", signal_kind(&signal.signal)),
+        Fact::Action(action) => format!("action_{}", step_kind(&action.step)),
         fact => fact_kind(fact).to_owned(),
     }
 }
 
 fn names() -> impl Iterator<Item = String> {
-    let facts = FACTS.iter().filter(|kind| **kind != "signal").map(|kind| (*kind).to_owned());
-    facts.chain(SIGNALS.iter().map(|kind| format!("signal_{kind}")))
+    let facts = FACTS.iter().filter(|kind| !["signal", "action"].contains(kind)).map(|kind| (*kind).to_owned());
+    let signals = SIGNALS.iter().map(|kind| format!("signal_{kind}"));
+    facts.chain(signals).chain(STEPS.iter().map(|kind| format!("action_{kind}")))
 }
 
 fn file(name: &str) -> PathBuf {

@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use agtmux_core::action::{ActionFact, Actor, AimedAt, Conditions, Prompt, Snapshot, Step, Verb};
 use agtmux_core::engine::Engine;
 use agtmux_core::event::{Ending, Event, Fact, Health, Place, ProcessState, TargetKind};
 use agtmux_core::id::{
-    AgentId, BootId, EventId, IntentId, PaneId, PaneKey, ProcessKey, RuntimeId, ServerId, SessionId, TargetName,
-    WindowId,
+    ActionId, AgentId, BootId, EventId, IntentId, PaneId, PaneKey, ProcessKey, RuntimeId, ServerId, SessionId,
+    TargetName, WindowId,
 };
 use agtmux_core::policy::{FactKind, Lifetime, Policy};
 use agtmux_core::signal::{Blocking, Cause, Claim, Composer, Outcome, Signal, SignalEvent, Source, Work};
+use agtmux_core::state::State;
 use agtmux_core::time::{Span, Stamp, Timestamp};
 
 pub(crate) fn events() -> Vec<Event> {
@@ -96,7 +98,52 @@ fn people() -> Vec<Fact> {
         },
         Fact::Tick,
         Fact::RuntimeEnded { runtime: runtime(), how: Ending::Exited },
+        action(Step::Prepared { snapshot: Box::new(snapshot()) }),
+        action(Step::Started { detail: "send 12 bytes".to_owned() }),
+        action(Step::Done { result: "submitted".to_owned() }),
+        action(Step::Failed { code: "E_TIMEOUT".to_owned(), message: "tmux did not answer".to_owned() }),
+        action(Step::Refused {
+            verb: Verb::ViewOutput,
+            reference: "api".to_owned(),
+            code: "E_REF_NOT_FOUND".to_owned(),
+            message: "nothing matches \"api\"".to_owned(),
+        }),
     ]
+}
+
+fn action(step: Step) -> Fact {
+    let actor = Actor { uid: 1_000, pid: Some(6_000), program: Some("agtmux".to_owned()), agent: Some(runtime()) };
+    Fact::Action(Box::new(ActionFact { action: ActionId::new("act_1"), actor, step }))
+}
+
+fn snapshot() -> Snapshot {
+    Snapshot {
+        action: ActionId::new("act_1"),
+        verb: Verb::Approve,
+        reference: "api".to_owned(),
+        conditions: Conditions {
+            runtime: Some("rt_a".to_owned()),
+            state: Some(State::WaitingApproval),
+            updated_within: Some(Span::minutes(5)),
+            prompt: Some("p_1".to_owned()),
+            force_stale: false,
+        },
+        target: TargetName::local(),
+        socket: "/tmp/tmux-1000/default".to_owned(),
+        server_pid: 4_242,
+        server_start: 1_759_999_000,
+        pane: pane(),
+        runtime: Some(AimedAt {
+            runtime: runtime(),
+            agent: AgentId::new("claude"),
+            process: process(),
+            state: State::WaitingApproval,
+            state_version: 7,
+            prompt: Some(Prompt { subject: Some("Bash: rm -r build".to_owned()), hash: "p_1".to_owned() }),
+        }),
+        observed_at: Timestamp(1_760_000_000_000),
+        expires_at: Timestamp(1_760_000_060_000),
+    }
 }
 
 fn signal_event(n: usize, signal: Signal) -> SignalEvent {

@@ -1,0 +1,4 @@
+//! Actions on agents: one file per verb, and what they share.
+
+pub mod actor;
+pub mod snapshots;
