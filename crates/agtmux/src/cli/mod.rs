@@ -13,6 +13,7 @@ pub mod doctor;
 pub mod edits;
 pub mod events;
 pub mod explain;
+pub mod guard;
 pub mod helper;
 pub mod hook;
 pub mod list;
