@@ -24,6 +24,7 @@ use crate::engine::Engine;
 use crate::event::{Health, ProcessState};
 use crate::facts::Value;
 use crate::id::{ActionId, AgentId, PaneKey, ProcessKey, RuntimeId, TargetName};
+use crate::prompt::Prompt;
 use crate::reference::RefError;
 use crate::resolve::{self, Standing, Weighed};
 use crate::runtime::{Runtime, Surroundings};
@@ -162,15 +163,6 @@ pub struct AimedAt {
     pub state_version: u64,
     /// What it asks permission for.
     pub prompt: Option<Prompt>,
-}
-
-/// What an agent asks permission for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Prompt {
-    /// The tool or command, as shown.
-    pub subject: Option<String>,
-    /// Tells prompts apart.
-    pub hash: String,
 }
 
 /// Who wants something done.
@@ -317,8 +309,10 @@ impl Engine {
                     format!("{} was {} when this was decided and is {} now", aimed.runtime, then.name(), now_is.name());
                 return Err(refuse(RefusalCode::PreconditionFailed, message).hint("look again, then ask again"));
             }
-            if matches!(snapshot.verb, Verb::Approve | Verb::Deny) && self.prompt(runtime) != aimed.prompt {
-                return Err(another_prompt(aimed, self.prompt(runtime).as_ref()));
+            let now_asked = self.prompt(runtime);
+            let is_same = matches!((&aimed.prompt, &now_asked), (Some(then), Some(now)) if then.is_same(now));
+            if matches!(snapshot.verb, Verb::Approve | Verb::Deny) && !is_same {
+                return Err(another_prompt(aimed, now_asked.as_ref()));
             }
         }
         self.allows(snapshot, runtime, now)
@@ -344,24 +338,18 @@ impl Engine {
 
     /// The fresh fact of a kind that weighs most.
     fn strongest<'a>(&self, runtime: &'a Runtime, suits: impl Fn(&Weighed<'a>) -> bool) -> Option<&'a Value> {
+        let facts = self.fresh(runtime);
+        facts.iter().filter(|w| suits(w)).max_by_key(|w| resolve::weight(w)).map(|w| &w.held.value)
+    }
+
+    /// The facts about an agent that count right now.
+    pub(crate) fn fresh<'a>(&self, runtime: &'a Runtime) -> Vec<Weighed<'a>> {
         let state = self.state();
         let health = state.topology.health(&runtime.target);
         let around = Surroundings { policy: &state.policy, health, now: state.now };
-        let judgement = resolve::judge(runtime, around);
-        let facts = judgement.facts.iter().filter(|w| w.standing == Standing::Fresh && suits(w));
-        facts.max_by_key(|w| resolve::weight(w)).map(|w| &w.held.value)
-    }
-
-    /// What an agent asks permission for, if it does.
-    pub fn prompt(&self, runtime: &Runtime) -> Option<Prompt> {
-        match self.blocking(runtime)? {
-            Blocking::Approval { subject, prompt_hash } => {
-                // A source that shows no prompt has none to tell apart; which question of the turn it is, is all there is.
-                let hash = prompt_hash.clone().unwrap_or_else(|| format!("v{}", runtime.state_version));
-                Some(Prompt { subject: subject.clone(), hash })
-            }
-            Blocking::Input { .. } | Blocking::Dialog { .. } => None,
-        }
+        let mut facts = resolve::judge(runtime, around).facts;
+        facts.retain(|w| w.standing == Standing::Fresh);
+        facts
     }
 
     fn aim(&self, runtime: &Runtime) -> AimedAt {
@@ -410,8 +398,13 @@ impl Engine {
                     .hint(format!("`agtmux explain {}` shows what it is doing", runtime.id))
             })?;
             if let Some(wanted) = &conditions.prompt
-                && !prompt.hash.starts_with(wanted.as_str())
+                && !prompt.is_named(wanted)
             {
+                if wanted.len() < Prompt::SHORTEST {
+                    let message = format!("{wanted:?} is too short to name a prompt");
+                    let hint = format!("give at least {} characters of the hash", Prompt::SHORTEST);
+                    return Err(refuse(RefusalCode::PreconditionFailed, message).hint(hint));
+                }
                 let message = format!(
                     "{} asks about another prompt: {} {}",
                     runtime.id,

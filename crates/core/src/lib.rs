@@ -41,6 +41,7 @@ pub mod id;
 pub mod intent;
 pub mod ordering;
 pub mod policy;
+pub mod prompt;
 pub mod query;
 pub mod reconcile;
 pub mod reference;

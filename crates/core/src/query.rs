@@ -6,6 +6,7 @@ use crate::attention::CallKind;
 use crate::engine::Engine;
 use crate::event::{Health, Place, TargetKind};
 use crate::id::{AgentId, PaneKey, ProcessKey, RuntimeId, ServerId, SessionId, TargetName, WindowId};
+use crate::prompt::Prompt;
 use crate::runtime::Runtime;
 use crate::state::{State, Verdict};
 use crate::time::Timestamp;
@@ -47,6 +48,8 @@ pub struct RuntimeRow {
     pub updated_at: Timestamp,
     /// What it wants from a person.
     pub attention: Attention,
+    /// What it asks permission for, where that is what it waits for.
+    pub prompt: Option<Prompt>,
 }
 
 /// What a runtime wants from a person.
@@ -353,11 +356,11 @@ fn row(engine: &Engine, key: &PaneKey, pane: &Pane) -> Option<PaneRow> {
         pane: key.clone(),
         target: topology.target_of(key)?.clone(),
         place: pane.place.clone()?,
-        runtime: topology.living_in(key).map(runtime_row),
+        runtime: topology.living_in(key).map(|runtime| runtime_row(engine, runtime)),
     })
 }
 
-fn runtime_row(runtime: &Runtime) -> RuntimeRow {
+fn runtime_row(engine: &Engine, runtime: &Runtime) -> RuntimeRow {
     let attention = &runtime.attention;
     RuntimeRow {
         id: runtime.id.clone(),
@@ -377,6 +380,8 @@ fn runtime_row(runtime: &Runtime) -> RuntimeRow {
             unseen: attention.unseen,
             acknowledged: attention.is_acknowledged(),
         },
+        // Judging once more is only worth it where there is something to be found.
+        prompt: (runtime.verdict.state == State::WaitingApproval).then(|| engine.prompt(runtime)).flatten(),
     }
 }
 

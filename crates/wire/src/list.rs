@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::action::PromptItem;
+
 /// A list with what was asked for, what it adds up to, and what could not be asked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct List<T> {
@@ -139,6 +141,9 @@ pub struct PaneItem {
     pub state_version: Option<u64>,
     /// Whether and how it calls the person.
     pub attention: AttentionItem,
+    /// What it asks permission for, where it waits for that. `approve` and `deny` can be bound to the hash.
+    #[serde(default)]
+    pub prompt: Option<PromptItem>,
     /// The working directory of the pane's foreground process.
     pub cwd: Option<String>,
     /// The pane's title.

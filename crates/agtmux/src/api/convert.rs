@@ -2,8 +2,10 @@
 
 use agtmux_core::action::{ActionFact, Step};
 use agtmux_core::event::{Fact, TargetKind};
+use agtmux_core::prompt::Prompt;
 use agtmux_core::query::{self, PaneRow, SessionRow, StateCounts, WindowRow};
 use agtmux_core::time::Timestamp;
+use agtmux_wire::action::PromptItem;
 use agtmux_wire::error::ErrorCode;
 use agtmux_wire::list::{
     AttentionItem, PaneIdentity, PaneItem, SessionIdentity, SessionItem, SessionOnTarget, Summary, TargetError,
@@ -50,10 +52,16 @@ pub fn pane(view: &PaneView) -> PaneItem {
             message: runtime.verdict.message.clone(),
             unseen: runtime.attention.unseen,
         }),
+        prompt: runtime.and_then(|runtime| runtime.prompt.as_ref()).map(prompt),
         cwd: surface.cwd.clone(),
         title: surface.title.clone(),
         command: surface.command.clone(),
     }
+}
+
+/// What an agent asks permission for.
+pub fn prompt(prompt: &Prompt) -> PromptItem {
+    PromptItem { hash: prompt.hash.clone(), subject: prompt.subject.clone() }
 }
 
 fn pane_identity(row: &PaneRow) -> PaneIdentity {

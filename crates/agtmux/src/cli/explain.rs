@@ -55,6 +55,9 @@ fn render(explanation: &Explanation) -> String {
     if let Some(message) = &pane.attention.message {
         line("message", message);
     }
+    if let Some(prompt) = &pane.prompt {
+        line("prompt", &format!("{} {}", prompt.hash, prompt.subject.as_deref().unwrap_or_default()));
+    }
     line(
         "agent",
         &format!(

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use agtmux_core::action::{ActionFact, Actor, AimedAt, Conditions, Prompt, Snapshot, Step, Verb};
+use agtmux_core::action::{ActionFact, Actor, AimedAt, Conditions, Snapshot, Step, Verb};
 use agtmux_core::engine::Engine;
 use agtmux_core::event::{Ending, Event, Fact, Health, Place, ProcessState, TargetKind};
 use agtmux_core::id::{
@@ -10,6 +10,7 @@ use agtmux_core::id::{
     TargetName, WindowId,
 };
 use agtmux_core::policy::{FactKind, Lifetime, Policy};
+use agtmux_core::prompt::Prompt;
 use agtmux_core::signal::{Blocking, Cause, Claim, Composer, Outcome, Signal, SignalEvent, Source, Work};
 use agtmux_core::state::State;
 use agtmux_core::time::{Span, Stamp, Timestamp};
@@ -139,7 +140,11 @@ fn snapshot() -> Snapshot {
             process: process(),
             state: State::WaitingApproval,
             state_version: 7,
-            prompt: Some(Prompt { subject: Some("Bash: rm -r build".to_owned()), hash: "p_1".to_owned() }),
+            prompt: Some(Prompt {
+                subject: Some("Bash: rm -r build".to_owned()),
+                hash: "p_1".to_owned(),
+                tellings: Vec::new(),
+            }),
         }),
         observed_at: Timestamp(1_760_000_000_000),
         expires_at: Timestamp(1_760_000_060_000),

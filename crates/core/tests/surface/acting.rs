@@ -31,7 +31,7 @@ impl Stage {
     }
 
     fn asks(&mut self, what: &str) {
-        let on = Blocking::Approval { subject: Some(what.to_owned()), prompt_hash: Some(format!("p_{what}")) };
+        let on = Blocking::Approval { subject: Some(what.to_owned()), prompt_hash: Some(format!("prompt_{what}")) };
         self.hear(Source::Hook, Signal::Blocked { on });
     }
 
@@ -154,13 +154,58 @@ fn an_answer_is_for_the_prompt_that_was_read() {
     let mut stage = stage("running");
     insta::assert_snapshot!(stage.prepare(Verb::Approve, Conditions::default()).unwrap_err(), @"RT does not ask for permission; it is running");
     stage.asks("ls");
-    let yes = stage.prepare(Verb::Approve, only(|c| c.prompt = Some("p_l".to_owned()))).unwrap();
+    let yes = stage.prepare(Verb::Approve, only(|c| c.prompt = Some("prompt_l".to_owned()))).unwrap();
     assert_eq!(stage.recheck(&yes), "ok");
     let forced = stage.prepare(Verb::Approve, only(|c| c.force_stale = true)).unwrap();
     stage.asks("rm");
     insta::assert_snapshot!(stage.recheck(&yes), @"E_PRECONDITION_FAILED: RT asks about another prompt now: rm");
     assert!(stage.recheck(&forced).starts_with("E_PRECONDITION_FAILED"), "nobody has read the new one");
-    insta::assert_snapshot!(stage.prepare(Verb::Deny, only(|c| c.prompt = Some("p_l".to_owned()))).unwrap_err(), @"RT asks about another prompt: p_rm rm");
+    insta::assert_snapshot!(stage.prepare(Verb::Deny, only(|c| c.prompt = Some("prompt_l".to_owned()))).unwrap_err(), @"RT asks about another prompt: prompt_rm rm");
+}
+
+/// The same question told by several sources, in any order, is one question; and what only counts that something is asked
+/// never makes one question of two.
+#[test]
+fn one_question_told_by_several_sources_is_one() {
+    let shown = |hash: &str| Signal::Blocked {
+        on: Blocking::Approval { subject: Some("ls".to_owned()), prompt_hash: Some(hash.to_owned()) },
+    };
+    let bare = || Signal::Blocked { on: Blocking::Approval { subject: None, prompt_hash: None } };
+    let told = [(Source::VendorFile, bare()), (Source::Hook, shown("hook-1")), (Source::Screen, shown("screen-1"))];
+    for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+        let mut stage = stage("running");
+        let mut looks: Vec<(Snapshot, String)> = Vec::new();
+        for place in order {
+            stage.hear(told[place].0, told[place].1.clone());
+            let look = stage.prepare(Verb::Approve, Conditions::default()).unwrap();
+            let hash = look.runtime.as_ref().unwrap().prompt.as_ref().unwrap().hash.clone();
+            looks.push((look, hash));
+            for (look, hash) in &looks {
+                assert_eq!(stage.recheck(look), "ok", "{order:?}");
+                assert!(stage.prepare(Verb::Deny, only(|c| c.prompt = Some(hash.clone()))).is_ok(), "{order:?} {hash}");
+            }
+        }
+        // The next question; the file has not changed meanwhile.
+        stage.hear(Source::Hook, shown("hook-2"));
+        for (look, hash) in looks.iter().filter(|(_, hash)| hash.starts_with("hook")) {
+            assert!(stage.recheck(look).starts_with("E_PRECONDITION_FAILED"), "{order:?} {hash}");
+            assert!(stage.prepare(Verb::Deny, only(|c| c.prompt = Some(hash.clone()))).is_err(), "{order:?} {hash}");
+        }
+    }
+}
+
+/// Where nothing is shown of what is asked, being asked again is another question.
+#[test]
+fn a_question_without_content_is_known_by_when_it_was_asked() {
+    let mut stage = stage("running");
+    let bare = || Signal::Blocked { on: Blocking::Approval { subject: None, prompt_hash: None } };
+    stage.hear(Source::Osc, bare());
+    let yes = stage.prepare(Verb::Approve, Conditions::default()).unwrap();
+    stage.hear(Source::Osc, Signal::StillSo);
+    assert_eq!(stage.recheck(&yes), "ok");
+    stage.hear(Source::Osc, bare());
+    assert!(stage.recheck(&yes).starts_with("E_PRECONDITION_FAILED"));
+    insta::assert_snapshot!(stage.prepare(Verb::Approve, only(|c| c.prompt = Some("zzz".to_owned()))).unwrap_err(), @r#""zzz" is too short to name a prompt"#);
 }
 
 #[test]

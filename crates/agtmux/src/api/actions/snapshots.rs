@@ -1,13 +1,13 @@
 //! `POST /v1/snapshots`: what an action would be done to, before it is done.
 
 use agtmux_core::action::{self, Verb};
-use agtmux_wire::action::{PromptItem, Snapshot, SnapshotRequest};
+use agtmux_wire::action::{Snapshot, SnapshotRequest};
 use agtmux_wire::error::ErrorCode;
 use axum::extract::{ConnectInfo, State};
 
 use super::super::Api;
 use super::super::answer::{Answer, Body, Json};
-use super::super::convert::time;
+use super::super::convert::{prompt as prompt_item, time};
 use super::super::peer::Peer;
 use super::actor;
 use crate::error::CommandError;
@@ -43,7 +43,7 @@ pub fn item(snapshot: &action::Snapshot) -> Snapshot {
         pid: aimed.map(|aimed| aimed.process.pid),
         state: aimed.map(|aimed| aimed.state.name().to_owned()),
         state_version: aimed.map(|aimed| aimed.state_version),
-        prompt: prompt.map(|prompt| PromptItem { hash: prompt.hash.clone(), subject: prompt.subject.clone() }),
+        prompt: prompt.map(prompt_item),
         observed_at: time(snapshot.observed_at),
         expires_at: time(snapshot.expires_at),
     }
