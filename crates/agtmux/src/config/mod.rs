@@ -74,6 +74,8 @@ pub struct StoreConfig {
     pub events_days: u32,
     /// Days for which raw payloads are kept.
     pub payload_days: u32,
+    /// Days for which it is kept who did what to agents.
+    pub audit_days: u32,
 }
 
 /// `[provision]`.
@@ -102,7 +104,7 @@ impl Default for StateConfig {
 
 impl Default for StoreConfig {
     fn default() -> Self {
-        Self { synchronous: Synchronous::Normal, events_days: 30, payload_days: 7 }
+        Self { synchronous: Synchronous::Normal, events_days: 30, payload_days: 7, audit_days: 365 }
     }
 }
 

@@ -1,12 +1,13 @@
 //! Which rows of the projection an event changed. Rows go to the store with the next events.
 
+use agtmux_core::action::Step;
 use agtmux_core::engine::{Applied, Disposition, Engine};
 use agtmux_core::event::{Event, Fact};
 use agtmux_core::id::{PaneKey, RuntimeId, TargetName};
 use agtmux_core::time::Timestamp;
 
 use super::world::LOCAL;
-use crate::store::{CursorRow, PaneRow, Row, RuntimeRow, ServerRow, StateRow, TargetRow};
+use crate::store::{ActionSnapshotRow, CursorRow, PaneRow, Row, RuntimeRow, ServerRow, StateRow, TargetRow};
 
 /// Rows that wait to be written.
 #[derive(Default)]
@@ -65,6 +66,7 @@ impl Projection {
             Fact::RuntimeEnded { runtime, how } => {
                 self.rows.push(Row::RuntimeEnded { runtime: runtime.clone(), at: event.at, how: *how });
             }
+            Fact::Action(action) => self.action(&action.step),
             Fact::PolicySet { .. }
             | Fact::PanePlaced { .. }
             | Fact::PaneGone { .. }
@@ -74,7 +76,6 @@ impl Projection {
             | Fact::Acknowledged { .. }
             | Fact::IntentDone { .. }
             | Fact::Refused { .. }
-            | Fact::Action(_)
             | Fact::Tick
             | Fact::Checkpoint { .. } => {}
         }
@@ -111,6 +112,23 @@ impl Projection {
                 boot: runtime.boot.clone(),
                 process: runtime.process,
                 started_at: runtime.started_at,
+            }));
+        }
+    }
+
+    fn action(&mut self, step: &Step) {
+        if let Step::Prepared { snapshot } = step {
+            self.rows.push(Row::ActionSnapshot(ActionSnapshotRow {
+                action: snapshot.action.clone(),
+                verb: snapshot.verb,
+                target: snapshot.target.clone(),
+                server_pid: snapshot.server_pid,
+                server_start: snapshot.server_start,
+                pane: snapshot.pane.clone(),
+                runtime: snapshot.runtime.as_ref().map(|aimed| aimed.runtime.clone()),
+                state_version: snapshot.runtime.as_ref().map(|aimed| aimed.state_version),
+                observed_at: snapshot.observed_at,
+                expires_at: snapshot.expires_at,
             }));
         }
     }

@@ -193,6 +193,7 @@ fn store_options(config: &Config) -> store::Options {
     };
     options.retention.events_days = config.store.events_days;
     options.retention.payload_days = config.store.payload_days;
+    options.retention.audit_days = config.store.audit_days;
     options
 }
 

@@ -8,7 +8,7 @@ use agtmux_core::id::TargetName;
 use agtmux_core::time::{Span, Timestamp};
 use rusqlite::{Connection, Row, named_params};
 
-use super::redact;
+use super::{audit, redact};
 
 /// An event made ready for the log: redacted and encoded, so that writing it, and writing it again after a failed
 /// group, is only a matter of binding columns.
@@ -20,6 +20,8 @@ pub(super) struct Entry {
     target: Option<String>,
     runtime: Option<String>,
     signal: Option<SignalColumns>,
+    /// The row of the audit chain that goes with it.
+    audit: Option<String>,
     body: String,
 }
 
@@ -55,6 +57,7 @@ impl Entry {
             target: target(&event.fact).map(|target| target.as_str().to_owned()),
             runtime: event.fact.runtime().map(|runtime| runtime.as_str().to_owned()),
             signal: SignalColumns::of(&event.fact, payload, event.at, payload_life),
+            audit: audit::body(&event, &body),
             body,
         })
     }
@@ -64,7 +67,7 @@ impl Entry {
         self.seq
     }
 
-    /// Writes the event.
+    /// Writes the event, and what goes with it.
     pub(super) fn insert(&self, connection: &Connection) -> rusqlite::Result<()> {
         let signal = self.signal.as_ref();
         connection
@@ -90,6 +93,9 @@ impl Entry {
                 ":bind_status": signal.map(|_| "pending_bind"),
                 ":body": self.body,
             })?;
+        if let Some(body) = &self.audit {
+            audit::append(connection, body)?;
+        }
         if let Some(payload) = signal.and_then(|signal| signal.payload.as_ref()) {
             connection.prepare_cached("INSERT INTO payloads (seq, expires_at, raw) VALUES (?1, ?2, ?3)")?.execute((
                 integer(self.seq),

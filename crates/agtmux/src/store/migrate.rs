@@ -6,7 +6,8 @@
 use rusqlite::{Connection, TransactionBehavior};
 
 /// Step *n* leads from version *n* to *n + 1*.
-pub(super) const STEPS: [&str; 1] = [include_str!("migrations/0001_foundation.sql")];
+pub(super) const STEPS: [&str; 2] =
+    [include_str!("migrations/0001_foundation.sql"), include_str!("migrations/0002_audit.sql")];
 
 /// The version that this build reads and writes.
 pub(super) const KNOWN: i64 = STEPS.len() as i64;

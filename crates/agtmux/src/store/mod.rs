@@ -10,6 +10,7 @@
 //! | [`writer`] | the writing thread: group commit, snapshots, retention |
 //! | [`reader`] | queries, on connections of their own |
 //! | [`log`] | events to rows and back |
+//! | [`mod@audit`] | the chain of everything that was done to agents, or refused |
 //! | [`projection`] | the queryable rows |
 //! | [`snapshot`] | the engine's state, to start faster |
 //! | [`retention`] | letting go of what is old |
@@ -19,6 +20,7 @@
 //! | [`database`] | the owner's connection: fenced transactions, and recovery from a failed disk |
 //! | [`error`] | what can go wrong, with codes and hints |
 
+mod audit;
 mod database;
 mod error;
 mod log;
@@ -32,10 +34,13 @@ mod retention;
 mod snapshot;
 mod writer;
 
+pub use audit::{Broken, Verified};
 pub use error::StoreError;
 pub use open::{Opened, Options, Recovered, Synchronous, open};
-pub use projection::{AdapterRow, CursorRow, PaneRow, Row, RuntimeRow, ServerRow, StateRow, TargetRow};
-pub use reader::{EventFilter, Reader, Stats};
+pub use projection::{
+    ActionSnapshotRow, AdapterRow, CursorRow, PaneRow, Row, RuntimeRow, ServerRow, StateRow, TargetRow,
+};
+pub use reader::{Audited, AuditedStep, EventFilter, Reader, Stats};
 pub use retention::{Retained, Retention};
 pub use writer::{Batch, Writer};
 

@@ -3,9 +3,10 @@
 //! The daemon sends rows with the events that changed them and both are written in one transaction, so the projection
 //! is never ahead of the log or behind it. Nothing is ever decided by reading it back.
 
+use agtmux_core::action::Verb;
 use agtmux_core::engine::Disposition;
 use agtmux_core::event::{Ending, Health, Place, TargetKind};
-use agtmux_core::id::{AgentId, BootId, EventId, PaneKey, ProcessKey, RuntimeId, ServerId, TargetName};
+use agtmux_core::id::{ActionId, AgentId, BootId, EventId, PaneKey, ProcessKey, RuntimeId, ServerId, TargetName};
 use agtmux_core::signal::Source;
 use agtmux_core::state::Verdict;
 use agtmux_core::time::Timestamp;
@@ -34,6 +35,7 @@ pub enum Row {
     State(StateRow),
     Cursor(CursorRow),
     Adapter(AdapterRow),
+    ActionSnapshot(ActionSnapshotRow),
     /// What became of the signal with this `seq`; until then it is `pending_bind`.
     Disposition {
         seq: u64,
@@ -114,6 +116,22 @@ pub struct AdapterRow {
     pub updated_at: Timestamp,
 }
 
+/// What an action was decided on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ActionSnapshotRow {
+    pub action: ActionId,
+    pub verb: Verb,
+    pub target: TargetName,
+    pub server_pid: u32,
+    /// In seconds since the Unix epoch, as tmux says.
+    pub server_start: i64,
+    pub pane: PaneKey,
+    pub runtime: Option<RuntimeId>,
+    pub state_version: Option<u64>,
+    pub observed_at: Timestamp,
+    pub expires_at: Timestamp,
+}
+
 /// Writes one row.
 pub(super) fn write(connection: &Connection, row: &Row) -> rusqlite::Result<()> {
     match row {
@@ -134,6 +152,7 @@ pub(super) fn write(connection: &Connection, row: &Row) -> rusqlite::Result<()> 
         Row::State(row) => write_state(connection, row),
         Row::Cursor(row) => write_cursor(connection, row),
         Row::Adapter(row) => write_adapter(connection, row),
+        Row::ActionSnapshot(row) => write_action_snapshot(connection, row),
         Row::Disposition { seq, disposition } => dispose(connection, *seq, disposition),
     }
 }
@@ -298,6 +317,33 @@ fn write_adapter(connection: &Connection, row: &AdapterRow) -> rusqlite::Result<
             row.enabled,
             row.updated_at.0,
         ))
+        .map(drop)
+}
+
+fn write_action_snapshot(connection: &Connection, row: &ActionSnapshotRow) -> rusqlite::Result<()> {
+    let id = row.action.as_str();
+    connection
+        .prepare_cached(
+            "INSERT INTO action_snapshots (snapshot_id, verb, target, server_id, server_pid, server_start, pane_id,
+                 runtime_id, state_version, observed_at, expires_at, nonce)
+             VALUES (:snapshot_id, :verb, :target, :server_id, :server_pid, :server_start, :pane_id,
+                 :runtime_id, :state_version, :observed_at, :expires_at, :nonce)
+             ON CONFLICT (snapshot_id) DO NOTHING",
+        )?
+        .execute(named_params! {
+            ":snapshot_id": id,
+            ":verb": row.verb.name(),
+            ":target": row.target.as_str(),
+            ":server_id": row.pane.server.as_str(),
+            ":server_pid": row.server_pid,
+            ":server_start": row.server_start,
+            ":pane_id": row.pane.pane.to_string(),
+            ":runtime_id": row.runtime.as_ref().map(RuntimeId::as_str),
+            ":state_version": row.state_version.map(integer),
+            ":observed_at": row.observed_at.0,
+            ":expires_at": row.expires_at.0,
+            ":nonce": id.rsplit('_').next().unwrap_or_default(),
+        })
         .map(drop)
 }
 

@@ -5,10 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use agtmux_core::action::ActionFact;
 use agtmux_core::event::Event;
-use agtmux_core::id::RuntimeId;
+use agtmux_core::id::{ActionId, RuntimeId};
+use agtmux_core::time::Timestamp;
 use rusqlite::{Connection, OpenFlags, params_from_iter, types::Value};
 
+use super::audit::{self, Verified};
 use super::error::StoreError;
 use super::log::{self, integer};
 
@@ -41,6 +44,23 @@ pub struct Stats {
     pub payloads: u64,
     /// Of the database and its write-ahead log on disk.
     pub bytes: u64,
+}
+
+/// An action, as the audit chain tells it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Audited {
+    pub action: ActionId,
+    /// Its steps that are in the chain, in their order. At least one.
+    pub steps: Vec<AuditedStep>,
+}
+
+/// A row of the audit chain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuditedStep {
+    pub n: u64,
+    pub at: Timestamp,
+    pub fact: ActionFact,
+    pub hash: String,
 }
 
 impl Reader {
@@ -96,6 +116,37 @@ impl Reader {
             })?;
             rows.collect()
         })
+    }
+
+    /// The last `limit` actions of the audit chain, in the order of their last steps. A row that cannot be decoded is left out.
+    pub fn audit(&self, limit: usize) -> Result<Vec<Audited>, StoreError> {
+        let sql = "SELECT latest.action_id, n, at, body, hash FROM
+                 (SELECT action_id, max(n) AS last FROM audit WHERE action_id IS NOT NULL
+                  GROUP BY action_id ORDER BY last DESC LIMIT ?1) AS latest
+             JOIN audit ON audit.action_id = latest.action_id ORDER BY latest.last, n";
+        self.with_connection(|connection| {
+            let mut actions: Vec<Audited> = Vec::new();
+            let mut statement = connection.prepare_cached(sql)?;
+            let mut rows = statement.query([i64::try_from(limit).unwrap_or(i64::MAX)])?;
+            while let Some(row) = rows.next()? {
+                let action = ActionId::new(row.get::<_, String>(0)?);
+                let Some(fact) = audit::fact(row.get_ref(3)?.as_str()?) else {
+                    continue;
+                };
+                let n = row.get::<_, i64>(1)?.cast_unsigned();
+                let step = AuditedStep { n, at: Timestamp(row.get(2)?), fact, hash: row.get(4)? };
+                match actions.last_mut() {
+                    Some(last) if last.action == action => last.steps.push(step),
+                    _ => actions.push(Audited { action, steps: vec![step] }),
+                }
+            }
+            Ok(actions)
+        })
+    }
+
+    /// Walks along the audit chain and compares it with the log. `kept` is a hash that should be in it.
+    pub fn verify_audit(&self, kept: Option<&str>) -> Result<Verified, StoreError> {
+        self.with_connection(|connection| audit::verify(connection, kept))
     }
 
     /// How much is stored.

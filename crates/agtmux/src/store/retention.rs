@@ -9,6 +9,7 @@ use agtmux_core::event::{Event, FORMAT, Fact};
 use agtmux_core::time::{Span, Timestamp};
 use rusqlite::{Connection, OptionalExtension};
 
+use super::audit;
 use super::database::{Database, Durability};
 use super::error::StoreError;
 use super::log::{Entry, integer};
@@ -25,11 +26,15 @@ pub struct Retention {
     pub payload_days: u32,
     /// Beyond this size the oldest events go before their time.
     pub max_bytes: u64,
+    /// Rows of the audit chain.
+    pub audit_days: u32,
+    /// Beyond this size the oldest rows of the audit chain go before their time.
+    pub audit_max_bytes: u64,
 }
 
 impl Default for Retention {
     fn default() -> Self {
-        Self { events_days: 30, payload_days: 7, max_bytes: 256 << 20 }
+        Self { events_days: 30, payload_days: 7, max_bytes: 256 << 20, audit_days: 365, audit_max_bytes: 128 << 20 }
     }
 }
 
@@ -49,6 +54,8 @@ pub struct Retained {
     pub events: u64,
     /// Payloads dropped.
     pub payloads: u64,
+    /// Rows of the audit chain that went.
+    pub audit: u64,
 }
 
 /// A pruning in progress.
@@ -56,6 +63,8 @@ pub(super) struct Pruning {
     now: Timestamp,
     /// Events before this one may go for their age.
     keep_from: i64,
+    /// How large the database may be: the audit chain is kept for its own time, and letting events go makes no room for it.
+    max_bytes: u64,
     done: Retained,
 }
 
@@ -75,11 +84,15 @@ impl Pruning {
     ) -> Result<Self, StoreError> {
         let retention = database.options().retention;
         let cutoff = Timestamp(now.0.saturating_sub(days(retention.events_days).0));
-        let (keep_from, too_big) = database.query(|connection| {
-            Ok((first_since(connection, cutoff, seq)?, used_bytes(connection)? > retention.max_bytes))
+        let audit_cutoff = Timestamp(now.0.saturating_sub(days(retention.audit_days).0));
+        let audit = database.transaction(Durability::Configured, |transaction| {
+            audit::prune(transaction, now, audit_cutoff, retention.audit_max_bytes)
         })?;
+        let max_bytes = retention.max_bytes.saturating_add(database.query(audit::bytes)?);
+        let (keep_from, too_big) = database
+            .query(|connection| Ok((first_since(connection, cutoff, seq)?, used_bytes(connection)? > max_bytes)))?;
         let oldest = database.query(oldest)?;
-        let mut pruning = Self { now, keep_from, done: Retained::default() };
+        let mut pruning = Self { now, keep_from, max_bytes, done: Retained { audit, ..Retained::default() } };
         if too_big || oldest.is_some_and(|oldest| oldest < keep_from) {
             let fact = Fact::Checkpoint { state: Box::new(state) };
             let entry = Entry::new(Event { v: FORMAT, seq, at: now, fact }, Span(0))
@@ -104,7 +117,7 @@ impl Pruning {
     pub(super) fn step(&mut self, database: &mut Database) -> Result<Progress, StoreError> {
         let retention = database.options().retention;
         let checkpoint = self.done.checkpoint.map(integer);
-        let (now, keep_from) = (self.now, self.keep_from);
+        let (now, keep_from, max_bytes) = (self.now, self.keep_from, self.max_bytes);
         let ended_before = now.0.saturating_sub(days(retention.events_days).0);
 
         let (payloads, events) = database.transaction(Durability::Configured, |transaction| {
@@ -112,10 +125,11 @@ impl Pruning {
             let mut events = 0;
             if let Some(checkpoint) = checkpoint {
                 events = delete_events(transaction, keep_from)?;
-                if events == 0 && used_bytes(transaction)? > retention.max_bytes {
+                if events == 0 && used_bytes(transaction)? > max_bytes {
                     events = delete_events(transaction, checkpoint)?;
                 }
                 delete_runtimes(transaction, ended_before)?;
+                delete_action_snapshots(transaction, ended_before)?;
             }
             Ok((payloads, events))
         })?;
@@ -169,6 +183,10 @@ fn delete_payloads(connection: &Connection, now: Timestamp) -> rusqlite::Result<
 /// Runtimes that ended before the log begins are history that nothing refers to.
 fn delete_runtimes(connection: &Connection, ended_before: i64) -> rusqlite::Result<()> {
     connection.prepare_cached("DELETE FROM runtimes WHERE ended_at < ?1")?.execute([ended_before]).map(drop)
+}
+
+fn delete_action_snapshots(connection: &Connection, expired_before: i64) -> rusqlite::Result<()> {
+    connection.prepare_cached("DELETE FROM action_snapshots WHERE expires_at < ?1")?.execute([expired_before]).map(drop)
 }
 
 /// The size of what is in use; pages that wait to be used again do not count.

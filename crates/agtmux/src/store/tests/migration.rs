@@ -6,7 +6,13 @@ use rusqlite::fallible_iterator::FallibleIterator;
 use super::*;
 
 /// One database per released version of the schema, made by [`make_golden`] when that version was current.
-const GOLDEN: [(i64, &[u8]); 1] = [(1, include_bytes!("../../../tests/store/golden/v1.db"))];
+const GOLDEN: [(i64, &[u8]); 2] = [
+    (1, include_bytes!("../../../tests/store/golden/v1.db")),
+    (2, include_bytes!("../../../tests/store/golden/v2.db")),
+];
+
+/// The version that brought the audit chain.
+const AUDIT: i64 = 2;
 
 /// A step that rewrites every row, as an example of one that takes long enough to be interrupted.
 const EXAMPLE_STEP: &str = "
@@ -36,7 +42,11 @@ async fn golden_databases_are_opened_with_everything_in_them() {
         assert_eq!(opened.recovered.next_seq, 1 + 100_000);
         assert_eq!(opened.recovered.epoch, 2);
         let with_payloads = EventFilter { payloads: true, ..EventFilter::default() };
-        assert_eq!(opened.reader.events_after(0, 100, &with_payloads).unwrap(), one_of_each());
+        let actions = if version < AUDIT { Vec::new() } else { audit::action(101, "act_a") };
+        let expected = [one_of_each(), actions.clone()].concat();
+        assert_eq!(opened.reader.events_after(0, 1_000, &with_payloads).unwrap(), expected);
+        let verified = opened.reader.verify_audit(None).unwrap();
+        assert_eq!((verified.rows, verified.broken), (actions.len() as u64, None));
         opened.writer.append(ticks([opened.recovered.next_seq])).await.unwrap();
         opened.writer.close().await.unwrap();
         assert_eq!(migrate::version(&shell(dir.path())).unwrap(), migrate::KNOWN);
@@ -50,7 +60,11 @@ async fn golden_databases_are_opened_with_everything_in_them() {
 async fn make_golden() {
     let dir = state_dir();
     let opened = open_default(dir.path());
-    opened.writer.append(Batch { events: one_of_each(), projection: rows() }).await.unwrap();
+    opened
+        .writer
+        .append(Batch { events: [one_of_each(), audit::action(101, "act_a")].concat(), projection: rows() })
+        .await
+        .unwrap();
     opened.writer.close().await.unwrap();
     let connection = shell(dir.path());
     connection.execute("UPDATE meta SET created_at = 1700000000000", []).unwrap();
@@ -63,16 +77,19 @@ async fn make_golden() {
 
 #[test]
 fn an_interrupted_creation_leaves_nothing_or_everything() {
-    let points = interrupt_everywhere(
-        |_| {},
-        &migrate::STEPS,
-        |crashed, finished| {
-            assert_eq!(migrate::version(&shell(crashed)).unwrap(), i64::from(finished));
-            let opened = open_default(crashed);
-            assert_eq!((opened.recovered.epoch, opened.recovered.tail.len()), (1, 0));
-        },
-    );
-    assert!(points > 15, "{points}");
+    for version in 1..=migrate::STEPS.len() {
+        let before = version as i64 - 1;
+        let points = interrupt_everywhere(
+            |_| {},
+            &migrate::STEPS[..version],
+            |crashed, finished| {
+                assert_eq!(migrate::version(&shell(crashed)).unwrap(), before + i64::from(finished));
+                let opened = open_default(crashed);
+                assert_eq!((opened.recovered.epoch, opened.recovered.tail.len()), (1, 0));
+            },
+        );
+        assert!(points > 8, "{points}");
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What the store promises, tried out on real files.
 
+mod audit;
 mod crash;
 mod disk_full;
 mod migration;
@@ -14,11 +15,12 @@ use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use agtmux_core::action::Verb;
 use agtmux_core::engine::EngineState;
 use agtmux_core::event::{Ending, Event, FORMAT, Fact, Health, Place, ProcessState, TargetKind};
 use agtmux_core::id::{
-    AgentId, BootId, EventId, IntentId, PaneId, PaneKey, ProcessKey, RuntimeId, ServerId, SessionId, TargetName,
-    WindowId,
+    ActionId, AgentId, BootId, EventId, IntentId, PaneId, PaneKey, ProcessKey, RuntimeId, ServerId, SessionId,
+    TargetName, WindowId,
 };
 use agtmux_core::policy::Policy;
 use agtmux_core::signal::{Claim, Evidence, Signal, SignalEvent, Source};
@@ -184,6 +186,18 @@ fn rows() -> Vec<Row> {
             capabilities: serde_json::json!({"supports_completed": true}),
             enabled: true,
             updated_at: at,
+        }),
+        Row::ActionSnapshot(ActionSnapshotRow {
+            action: ActionId::new("act_0123456789abcdef"),
+            verb: Verb::Send,
+            target: TargetName::new("local"),
+            server_pid: 1_234,
+            server_start: 1_700_000_000,
+            pane: pane_key(),
+            runtime: Some(runtime_id()),
+            state_version: Some(7),
+            observed_at: at,
+            expires_at: Timestamp(at.0 + 60_000),
         }),
     ]
 }

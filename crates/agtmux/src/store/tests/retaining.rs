@@ -32,7 +32,7 @@ async fn old_events_go_behind_a_checkpoint() {
     opened.writer.snapshot(400, engine_state());
 
     let done = opened.writer.retain(now(), engine_state(), 1_000).await.unwrap();
-    assert_eq!(done, Retained { checkpoint: Some(1_000), events: 200, payloads: 240 });
+    assert_eq!(done, Retained { checkpoint: Some(1_000), events: 200, payloads: 240, audit: 0 });
     let stats = opened.reader.stats().unwrap();
     assert_eq!((stats.events, stats.first_seq, stats.last_seq), (301, Some(201), Some(1_000)));
     assert_eq!(stats.payloads, 60);

@@ -77,7 +77,9 @@ async fn the_projection_follows_and_forgets() {
 
     write(rows()).await.unwrap();
     write(rows()).await.unwrap();
-    for table in ["targets", "servers", "panes", "runtimes", "states", "runtime_source_cursors", "adapters"] {
+    for table in
+        ["targets", "servers", "panes", "runtimes", "states", "runtime_source_cursors", "adapters", "action_snapshots"]
+    {
         assert_eq!(count(table), 1, "{table}");
     }
     write(vec![Row::State(state_row(State::Idle, 2))]).await.unwrap();
