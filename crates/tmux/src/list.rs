@@ -117,16 +117,39 @@ pub async fn pane(
 
 /// Asks which server this is.
 pub async fn identity(client: &impl Transport, deadline: Duration) -> Result<(ServerIdentity, Version), ClientError> {
-    let fields = Fields::new(&["pid", "start_time"], &["socket_path", "version"])?;
-    let reply = client.run(&Command::new("display-message").flag("-p").arg(fields.format()), deadline).await?;
-    let identify = |record: &Record| {
-        let mut numbers = record.numbers();
-        let (pid, start_time) = (numbers.number()?, numbers.number()?);
-        let mut texts = record.texts();
-        let socket = path(texts.next()?);
-        Some((ServerIdentity { socket, pid, start_time }, Version::parse(&lossy(texts.next()?))))
-    };
-    fields.records(&reply.text())?.first().and_then(identify).ok_or_else(unreadable)
+    let fields = Fields::new(SERVER_NUMBERS, SERVER_TEXTS)?;
+    let reply = client.run(&ask_server(&fields), deadline).await?;
+    fields.records(&reply.text())?.first().and_then(server).ok_or_else(unreadable)
+}
+
+/// Asks which server this is and for the panes of all its sessions, for the price of one client.
+pub async fn identity_and_panes(
+    client: &impl Transport,
+    detail: Detail,
+    deadline: Duration,
+) -> Result<(ServerIdentity, Version, Vec<PaneRow>), ClientError> {
+    let (fields, listing) = (Fields::new(SERVER_NUMBERS, SERVER_TEXTS)?, Listing::new(detail)?);
+    let script = Script::new().then(&ask_server(&fields)).then(listing.command());
+    let output = client.run_script(&script, deadline).await?;
+    let (record, rest) = fields.first(&output)?;
+    let (identity, version) = server(&record).ok_or_else(unreadable)?;
+    Ok((identity, version, listing.read(rest)?))
+}
+
+const SERVER_NUMBERS: &[&str] = &["pid", "start_time"];
+
+const SERVER_TEXTS: &[&str] = &["socket_path", "version"];
+
+fn ask_server(fields: &Fields) -> Command {
+    Command::new("display-message").flag("-p").arg(fields.format())
+}
+
+fn server(record: &Record) -> Option<(ServerIdentity, Version)> {
+    let mut numbers = record.numbers();
+    let (pid, start_time) = (numbers.number()?, numbers.number()?);
+    let mut texts = record.texts();
+    let socket = path(texts.next()?);
+    Some((ServerIdentity { socket, pid, start_time }, Version::parse(&lossy(texts.next()?))))
 }
 
 const PANE_NUMBERS: &[&str] = &[

@@ -98,7 +98,8 @@ impl AgentWatch {
         let mut suspects = Vec::new();
         for (id, pane) in self.panes.iter_mut().filter(|(id, _)| !silent.contains(*id)) {
             let trace = trace(pane);
-            if trace != pane.trace {
+            // What a launch ends in has the same group in the foreground as the launch.
+            if trace != pane.trace || pane.launching > 0 {
                 pane.trace = trace;
                 suspects.push(*id);
             }

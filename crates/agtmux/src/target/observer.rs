@@ -13,7 +13,7 @@ use tokio::process::Command;
 use tokio::sync::{mpsc, watch};
 use tokio::time::sleep;
 
-use super::link::{Link, LinkError, LinkKind};
+use super::link::{LinkError, LinkKind};
 use super::manifests::Manifests;
 use super::observation::{Connection, Observation, Paint};
 use super::watcher::{self, End};
@@ -70,10 +70,10 @@ impl Observer {
             } else if wary && !self.has_user_session().await {
                 pause = LOOK_EVERY * 4;
             } else {
-                match Link::open(&self).await {
-                    Ok(link) => {
+                match watcher::watch(&self, &mut stop).await {
+                    Ok(end) => {
                         reported = None;
-                        match watcher::watch(&self, link, &mut stop).await {
+                        match end {
                             End::Stopped => return,
                             End::LastSessionClosed => wary = true,
                             End::Unsupported { version } => {

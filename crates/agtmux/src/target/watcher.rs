@@ -12,14 +12,14 @@ use agtmux_tmux::client::ClientError;
 use agtmux_tmux::hook_queue::{HookKind, Verified};
 use agtmux_tmux::list::{self, Detail, PaneRow};
 use agtmux_tmux::server::{ServerIdentity, Version};
-use agtmux_tmux::session;
+use agtmux_tmux::{Plain, session};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
 use super::agents::{AgentWatch, SWEEP_EVERY};
 use super::ear::Ear;
-use super::link::{Link, LinkEvent, is_structural};
+use super::link::{Link, LinkError, LinkEvent, is_structural};
 use super::observation::{Connection, Observation, StreamFigures, Surface};
 use super::observer::{CALL_DEADLINE, Observer};
 use super::streams::Streams;
@@ -28,7 +28,7 @@ use super::streams::Streams;
 const RECONCILE_EVERY: Duration = Duration::from_secs(10);
 
 /// Every so many times the truth includes each pane's command and directory, which are most of its cost.
-const FULL_EVERY: u32 = 3;
+const FULL_EVERY: u32 = 6;
 
 /// Changes that come closer together than this are looked at together.
 const SETTLE: Duration = Duration::from_millis(10);
@@ -61,23 +61,34 @@ pub enum End {
     },
 }
 
-/// Watches one life of one server over a link that was just opened, until the server is lost or the daemon ends.
-pub async fn watch(observer: &Observer, mut link: Link, stop: &mut watch::Receiver<bool>) -> End {
-    let end = match follow(observer, &mut link, stop).await {
-        Ok(end) => end,
-        Err(error) => End::Lost { why: error.to_string() },
-    };
-    link.close().await;
-    end
-}
-
-async fn follow(observer: &Observer, link: &mut Link, stop: &mut watch::Receiver<bool>) -> Result<End, ClientError> {
-    let (identity, version) = list::identity(link.commands(), CALL_DEADLINE).await?;
+/// Watches one life of one server, until the server is lost or the daemon ends.
+///
+/// The truth comes first, by one client; what keeps it up to date is put in place when it is known.
+///
+/// # Errors
+/// Fails when there is no server, or none that can be watched.
+pub async fn watch(observer: &Observer, stop: &mut watch::Receiver<bool>) -> Result<End, LinkError> {
+    let plain = Plain::new(&observer.tmux, &observer.socket);
+    let (identity, version, rows) = list::identity_and_panes(&plain, Detail::Full, CALL_DEADLINE).await?;
     if !version.supported() {
         return Ok(End::Unsupported { version: version.to_string() });
     }
     let mut life = Life::begin(observer, identity, &version).await;
-    if life.reconcile(link, Detail::Full).await? == Sessions::NoneOfTheUsers {
+    if life.take_over(rows, Detail::Full).await == Sessions::NoneOfTheUsers {
+        return Ok(End::LastSessionClosed);
+    }
+    let mut link = Link::open(observer).await?;
+    let end = match follow(life, &mut link, stop).await {
+        Ok(end) => end,
+        Err(error) => End::Lost { why: error.to_string() },
+    };
+    link.close().await;
+    Ok(end)
+}
+
+async fn follow(mut life: Life<'_>, link: &mut Link, stop: &mut watch::Receiver<bool>) -> Result<End, ClientError> {
+    // What happened since the first look was told by no hook.
+    if life.reconcile(link, Detail::Light).await? == Sessions::NoneOfTheUsers {
         return Ok(End::LastSessionClosed);
     }
     let mut reconcile = interval(RECONCILE_EVERY);
@@ -115,9 +126,10 @@ async fn follow(observer: &Observer, link: &mut Link, stop: &mut watch::Receiver
                 if verified == Verified::Reinstalled {
                     tracing::info!("the hooks had been removed and are back");
                 }
-                if life.take_over(link, rows, detail).await == Sessions::NoneOfTheUsers {
+                if life.take_over(rows, detail).await == Sessions::NoneOfTheUsers {
                     return Ok(End::LastSessionClosed);
                 }
+                life.open_streams(link);
                 life.look_again().await;
             }
             _ = stop.changed() => return Ok(End::Stopped),
@@ -147,8 +159,8 @@ struct Life<'a> {
     found_new: bool,
     /// When panes in which an agent is about to appear are looked at again.
     relook: Option<Instant>,
-    /// Names of the windows of panes. tmux renames a window after the program that runs in it, unless told not to.
-    window_names: BTreeMap<PaneId, String>,
+    /// The panes as tmux told of them last.
+    rows: BTreeMap<PaneId, PaneRow>,
 }
 
 impl<'a> Life<'a> {
@@ -177,7 +189,7 @@ impl<'a> Life<'a> {
             titles: Titles::default(),
             found_new: false,
             relook: None,
-            window_names: BTreeMap::new(),
+            rows: BTreeMap::new(),
             server,
             identity,
         }
@@ -205,11 +217,18 @@ impl<'a> Life<'a> {
     /// Asks tmux for the truth and takes it over.
     async fn reconcile(&mut self, link: &Link, detail: Detail) -> Result<Sessions, ClientError> {
         let rows = list::panes(link.commands(), detail, CALL_DEADLINE).await?;
-        Ok(self.take_over(link, rows, detail).await)
+        let sessions = self.take_over(rows, detail).await;
+        self.open_streams(link);
+        Ok(sessions)
+    }
+
+    /// Asks for the streams of agents that are not listened to.
+    fn open_streams(&mut self, link: &Link) {
+        self.streams.keep(link.commands(), &self.agents, &self.rows);
     }
 
     /// Reports how things are; looks into panes that are new or changed hands.
-    async fn take_over(&mut self, link: &Link, rows: Vec<PaneRow>, detail: Detail) -> Sessions {
+    async fn take_over(&mut self, rows: Vec<PaneRow>, detail: Detail) -> Sessions {
         let rows = one_per_pane(rows);
         if rows.is_empty() {
             return Sessions::NoneOfTheUsers;
@@ -227,14 +246,14 @@ impl<'a> Life<'a> {
         let alive = rows.values().filter(|row| !row.pane_dead).map(|row| (PaneId(row.pane_id.0), row.pane_pid));
         let mut suspects = self.agents.panes(alive);
         suspects.extend(self.renamed(&rows));
-        let wanted: Vec<_> = match detail {
-            Detail::Full => rows.keys().copied().collect(),
-            Detail::Light => suspects,
-        };
-        self.look_at(&wanted).await;
+        if detail == Detail::Full {
+            // What starts an agent without a trace starts it where none is; where one is, its process betrays every change.
+            suspects.extend(rows.keys().filter(|pane| !self.agents.holds_agent(**pane)));
+        }
+        self.look_at(&suspects).await;
         self.found_new = false;
         self.ear.read_titles(rows.iter().map(|(pane, row)| (*pane, row.title.clone())).collect());
-        self.streams.keep(link.commands(), &self.agents, &rows);
+        self.rows = rows;
         Sessions::SomeOfTheUsers
     }
 
@@ -246,11 +265,11 @@ impl<'a> Life<'a> {
         self.look_at(&suspects).await;
     }
 
-    /// Panes whose window has another name than before.
-    fn renamed(&mut self, rows: &BTreeMap<PaneId, PaneRow>) -> Vec<PaneId> {
-        let names = rows.iter().map(|(pane, row)| (*pane, row.window_name.clone())).collect();
-        let before = std::mem::replace(&mut self.window_names, names);
-        let renamed = self.window_names.iter().filter(|(pane, name)| before.get(pane) != Some(name));
+    /// Panes whose window has another name than before: tmux renames a window after the program that runs in it, unless
+    /// told not to.
+    fn renamed(&self, rows: &BTreeMap<PaneId, PaneRow>) -> Vec<PaneId> {
+        let before = |pane: &PaneId| self.rows.get(pane).map(|row| &row.window_name);
+        let renamed = rows.iter().filter(|(pane, row)| before(pane) != Some(&row.window_name));
         renamed.map(|(pane, _)| *pane).collect()
     }
 
