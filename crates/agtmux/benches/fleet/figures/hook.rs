@@ -15,8 +15,10 @@ use crate::probe::Probe;
 use crate::report::{Figure, Goal, Report};
 use crate::stats::{Samples, ratio};
 
-/// What `agtmux setup` has agents run.
-const HOOK: &str = env!("CARGO_BIN_EXE_agtmux-hook");
+/// What `agtmux setup` has agents run, as `scripts/build` makes it; without that, as cargo does.
+fn hook() -> String {
+    std::env::var("AGTMUX_BENCH_HOOK").unwrap_or_else(|_| env!("CARGO_BIN_EXE_agtmux-hook").to_owned())
+}
 
 const P50: Duration = Duration::from_millis(2);
 const P99: Duration = Duration::from_millis(20);
@@ -82,7 +84,7 @@ pub(crate) fn time(arguments: &[String]) -> Result<()> {
     let [times, runs, empty, payload] = arguments else { anyhow::bail!("{TIMER} FILE RUNS PROGRAM PAYLOAD") };
     let mut lines = Vec::new();
     for _ in 0..runs.parse::<usize>()? {
-        let hook = timed(Command::new(HOOK).args(["hook", "claude", "Stop"]), payload)?;
+        let hook = timed(Command::new(hook()).args(["hook", "claude", "Stop"]), payload)?;
         let nothing = timed(&mut Command::new(empty), payload)?;
         lines.push(format!("{} {}\n", hook.as_nanos(), nothing.as_nanos()));
     }
@@ -120,7 +122,7 @@ pub(crate) async fn to_stream(fleet: &Fleet, daemon: &Daemon, runs: usize, repor
         payload["tool_input"] = json!({ "command": "touch x" });
         fs::write(fleet.root().join(state), payload.to_string())?;
     }
-    let command = format!("{HOOK} hook claude <{}/$order", fleet.root().display());
+    let command = format!("{} hook claude <{}/$order", hook(), fleet.root().display());
     let mut probe = Probe::start(fleet, daemon, &command).await?;
     let mut follower = Follower::open(&daemon.client).await?;
     let mut ours = Samples::default();
