@@ -28,7 +28,7 @@ fn rust_files(dir: &Path) -> Vec<PathBuf> {
 /// Source files, without tests of any kind.
 fn sources() -> Vec<PathBuf> {
     let crates = fs::read_dir(root().join("crates")).unwrap().map(|entry| entry.unwrap().path().join("src"));
-    let crates = crates.chain([root().join("lab/src")]);
+    let crates = crates.chain([root().join("lab/src"), root().join("typist/src")]);
     let is_test =
         |path: &PathBuf| path.components().any(|part| part.as_os_str() == "tests") || path.ends_with("testing.rs");
     crates.flat_map(|src| rust_files(&src)).filter(|path| !is_test(path)).collect()

@@ -1,0 +1,54 @@
+//! Ways to put a message into an agent's input and submit it.
+
+mod atomic;
+mod naive;
+
+use anyhow::Result;
+use clap::ValueEnum;
+
+use crate::stage::Tmux;
+
+/// A way to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Way {
+    /// Look at the screen; if the input is empty, send the keys, then Enter: what most tools do
+    Naive,
+    /// The same in one command inside tmux, if the cursor stands where it stands in an empty input
+    Atomic,
+}
+
+impl Way {
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Naive => "naive",
+            Self::Atomic => "atomic",
+        }
+    }
+
+    /// An injector for a pane.
+    #[must_use]
+    pub fn to(self, tmux: &Tmux, pane: &str) -> Box<dyn Injector> {
+        let (tmux, pane) = (tmux.clone(), pane.to_owned());
+        match self {
+            Self::Naive => Box::new(naive::Naive { tmux, pane }),
+            Self::Atomic => Box::new(atomic::Atomic { tmux, pane }),
+        }
+    }
+}
+
+/// What an attempt came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attempt {
+    /// The message was put in and submitted, as far as the injector knows.
+    Sent,
+    /// Not now: somebody is typing.
+    Busy,
+}
+
+/// Sends messages to one pane.
+pub trait Injector: Send {
+    /// Tries once. The id is the same for every attempt of a message, and no other message of the run has it.
+    fn attempt(&mut self, id: &str, text: &str) -> Result<Attempt>;
+}

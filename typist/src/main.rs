@@ -1,0 +1,123 @@
+//! The typist's command line.
+
+use std::io::{Write as _, stderr, stdout};
+use std::process::ExitCode;
+
+use agtmux_typist::inject::Way;
+use agtmux_typist::run::{Plan, run};
+use agtmux_typist::{body, report, tui};
+use anyhow::{Result, ensure};
+use clap::{Args, Parser, Subcommand};
+
+/// People who type while messages come in
+#[derive(Debug, Parser)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// The fake agent
+    Tui(tui::Manners),
+    /// Let people type and messages come in, and say what became of each
+    Run(RunArguments),
+}
+
+#[derive(Debug, Args)]
+struct RunArguments {
+    /// How messages are sent
+    #[arg(required = true)]
+    ways: Vec<Way>,
+    /// How many messages are sent each way
+    #[arg(long, default_value_t = 200)]
+    messages: usize,
+    /// How many lines are typed at least
+    #[arg(long, default_value_t = 100)]
+    lines: usize,
+    /// In how many panes at once
+    #[arg(long, default_value_t = 8)]
+    panes: usize,
+    /// How many times as fast as people type
+    #[arg(long, default_value_t = 3.0)]
+    haste: f64,
+    /// The longest message, in bytes
+    #[arg(long, default_value_t = body::LARGEST)]
+    largest: usize,
+    /// The agents draw a change this many milliseconds later at most
+    #[arg(long, default_value_t = 500)]
+    lag: u64,
+    /// Now and then the agents read nothing for this many milliseconds at most
+    #[arg(long, default_value_t = 0)]
+    stall: u64,
+    /// The agents take Enter so many milliseconds after a paste for a part of it
+    #[arg(long, default_value_t = 0)]
+    settle: u64,
+    /// Repeats a run; by default each is another
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Fail if anything is not intact
+    #[arg(long)]
+    expect_clean: bool,
+    /// Show this many submissions that are none of the texts
+    #[arg(long, default_value_t = 5)]
+    show: usize,
+}
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().command {
+        Command::Tui(manners) => tui::run(&manners),
+        Command::Run(arguments) => run_all(&arguments),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            writeln!(stderr(), "error: {error:#}").ok();
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run_all(arguments: &RunArguments) -> Result<()> {
+    let seed = arguments.seed.unwrap_or_else(|| fastrand::u64(..));
+    let manner = |name: &str, value: u64| [format!("--{name}"), value.to_string()];
+    let mut runs = Vec::new();
+    for way in &arguments.ways {
+        let plan = Plan {
+            way: *way,
+            messages: arguments.messages,
+            lines: arguments.lines,
+            panes: arguments.panes,
+            haste: arguments.haste,
+            largest: arguments.largest,
+            manners: [
+                manner("lag", arguments.lag),
+                manner("stall", arguments.stall),
+                manner("settle", arguments.settle),
+            ]
+            .concat(),
+            seed,
+        };
+        writeln!(stderr(), "{}: {} messages, seed {seed}, load {}", way.name(), plan.messages, load())?;
+        let outcome = run(&plan)?;
+        for stray in outcome.verdicts.iter().flat_map(|verdict| &verdict.strays).take(arguments.show) {
+            let shown: String = stray.chars().take(300).collect();
+            writeln!(stderr(), "  stray: {shown:?}")?;
+        }
+        runs.push((plan, outcome));
+    }
+    writeln!(stdout(), "{}\nload {}", report::table(&runs), load())?;
+    ensure!(
+        !arguments.expect_clean || runs.iter().all(|(_, outcome)| report::is_clean(outcome)),
+        "not everything is intact"
+    );
+    Ok(())
+}
+
+/// The machine's load, as far as it tells.
+fn load() -> String {
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let averages: Vec<_> = load.split(' ').take(3).collect();
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    format!("{} on {cores} cores", averages.join(" "))
+}

@@ -1,0 +1,209 @@
+//! A run: many panes, in each a fake agent, a person who types and an injector who sends.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+use fastrand::Rng;
+
+use crate::body;
+use crate::inject::{Attempt, Injector, Way};
+use crate::journal::{Entry, Reader};
+use crate::oracle::{Verdict, judge};
+use crate::person::Person;
+use crate::stage::{Stage, Tmux};
+
+/// How long a fake agent may take to start.
+const START: Duration = Duration::from_secs(20);
+
+/// How long a message may wait for a moment in which nobody types.
+const STARVED: Duration = Duration::from_secs(300);
+
+/// Nothing is submitted any more after so long without a submission.
+const QUIET: Duration = Duration::from_secs(10);
+
+/// What is run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// How messages are sent.
+    pub way: Way,
+    /// How many, in all panes together.
+    pub messages: usize,
+    /// How many lines are typed at least, in all panes together.
+    pub lines: usize,
+    /// How many panes there are.
+    pub panes: usize,
+    /// How many times as fast as people type.
+    pub haste: f64,
+    /// The longest message.
+    pub largest: usize,
+    /// How the fake agents behave: the arguments of `tui`, without journal and seed.
+    pub manners: Vec<String>,
+    /// Of everything that is random.
+    pub seed: u64,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// By pane.
+    pub verdicts: Vec<Verdict>,
+    /// How often a message was put off.
+    pub put_off: usize,
+    /// Bytes of all messages.
+    pub bytes: usize,
+    /// How often an agent took Enter for a part of a paste.
+    pub eaten: usize,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// One pane at work.
+struct Scene<'a> {
+    plan: &'a Plan,
+    tmux: Tmux,
+    session: String,
+    pane: String,
+    journal: PathBuf,
+    random: Rng,
+}
+
+/// What came of one pane.
+struct Played {
+    verdict: Verdict,
+    put_off: usize,
+    bytes: usize,
+    eaten: usize,
+}
+
+/// Runs a plan.
+pub fn run(plan: &Plan) -> Result<Outcome> {
+    let stage = Stage::set()?;
+    let started = Instant::now();
+    let mut random = Rng::with_seed(plan.seed);
+    let scenes = (0..plan.panes).map(|number| Scene::set(plan, &stage, number, random.fork()));
+    let scenes = scenes.collect::<Result<Vec<_>>>()?;
+    let played = thread::scope(|scope| {
+        let threads: Vec<_> = scenes.into_iter().map(|scene| scope.spawn(move || scene.play())).collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|_| bail!("a pane's thread panicked")))
+            .collect::<Result<Vec<_>>>()
+    })?;
+    let mut outcome = Outcome { took: started.elapsed(), ..Outcome::default() };
+    for pane in played {
+        outcome.put_off += pane.put_off;
+        outcome.bytes += pane.bytes;
+        outcome.eaten += pane.eaten;
+        outcome.verdicts.push(pane.verdict);
+    }
+    Ok(outcome)
+}
+
+impl<'a> Scene<'a> {
+    /// Starts the agent and waits until it reads.
+    fn set(plan: &'a Plan, stage: &Stage, number: usize, mut random: Rng) -> Result<Self> {
+        let tmux = stage.tmux();
+        let session = format!("p{number}");
+        let journal = stage.path(&format!("journal.{number}"));
+        let mut program = vec![OsString::from(std::env::current_exe()?), "tui".into()];
+        program.extend(plan.manners.iter().map(OsString::from));
+        program.extend([
+            "--journal".into(),
+            journal.clone().into(),
+            "--seed".into(),
+            random.u64(..).to_string().into(),
+        ]);
+        let program: Vec<_> = program.iter().map(OsString::as_os_str).collect();
+        let pane = tmux.session(&session, &program)?;
+        let mut reader = Reader::of(journal.clone());
+        let since = Instant::now();
+        while !matches!(reader.entries()?, [Entry::Started(_), ..]) {
+            if since.elapsed() > START {
+                bail!("the agent in {session} did not start: {}", tmux.run(&["capture-pane", "-p", "-t", &pane])?);
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        Ok(Self { plan, tmux, session, pane, journal, random })
+    }
+
+    fn play(mut self) -> Result<Played> {
+        let plan = self.plan;
+        let share = |all: usize| all.div_ceil(plan.panes);
+        let injector = plan.way.to(&self.tmux, &self.pane);
+        let session = self.session.clone();
+        let sender = Sender { plan, session, injector, random: self.random.fork(), texts: Vec::new(), put_off: 0 };
+        let terminals = 1 + self.random.u16(..2);
+        let Self { tmux, session, pane, journal, random, .. } = &self;
+        let mut person = Person::sit_down(tmux, session, pane, journal.clone(), random.clone(), plan.haste, terminals)?;
+        let sent = AtomicBool::new(false);
+        let sender = thread::scope(|scope| {
+            let sender = scope.spawn(|| {
+                let sender = sender.send_all(share(plan.messages));
+                sent.store(true, Ordering::Release);
+                sender
+            });
+            while !sent.load(Ordering::Acquire) || person.lines().len() < share(plan.lines) {
+                person.type_line()?;
+            }
+            sender.join().unwrap_or_else(|_| bail!("a sender panicked"))
+        })?;
+        let mut reader = Reader::of(journal.clone());
+        await_quiet(&mut reader, person.lines().len() + sender.texts.len())?;
+        let eaten = reader.entries()?.iter().filter(|entry| **entry == Entry::EnterEaten).count();
+        let bytes = sender.texts.iter().map(String::len).sum();
+        let verdict = judge(person.lines(), &sender.texts, &reader.submissions()?);
+        Ok(Played { verdict, put_off: sender.put_off, bytes, eaten })
+    }
+}
+
+/// Waits until as much was submitted as is expected, or until nothing comes any more.
+fn await_quiet(journal: &mut Reader, expected: usize) -> Result<()> {
+    let (mut count, mut since) = (0, Instant::now());
+    while count < expected && since.elapsed() < QUIET {
+        thread::sleep(Duration::from_millis(50));
+        let now = journal.submissions()?.len();
+        if now > count {
+            (count, since) = (now, Instant::now());
+        }
+    }
+    Ok(())
+}
+
+/// Sends the messages of one pane.
+struct Sender<'a> {
+    plan: &'a Plan,
+    session: String,
+    injector: Box<dyn Injector>,
+    random: Rng,
+    texts: Vec<String>,
+    put_off: usize,
+}
+
+impl Sender<'_> {
+    fn send_all(mut self, count: usize) -> Result<Self> {
+        for number in 0..count {
+            let size = body::size(&mut self.random).min(self.plan.largest);
+            let text = body::message(&mut self.random, number, size);
+            self.send(&format!("{}.{number}", self.session), &text)?;
+            self.texts.push(text);
+            thread::sleep(Duration::from_millis(self.random.u64(..1_500)).div_f64(self.plan.haste));
+        }
+        Ok(self)
+    }
+
+    fn send(&mut self, id: &str, text: &str) -> Result<()> {
+        let since = Instant::now();
+        while self.injector.attempt(id, text).with_context(|| format!("message {id}"))? == Attempt::Busy {
+            self.put_off += 1;
+            if since.elapsed() > STARVED {
+                bail!("{id} found no moment to be sent");
+            }
+            thread::sleep(Duration::from_millis(self.random.u64(10..80)));
+        }
+        Ok(())
+    }
+}
