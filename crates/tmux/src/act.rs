@@ -26,9 +26,11 @@ pub struct Guard {
     pub pane_pid: u32,
     /// `pane_current_command`: the name of the process in the foreground, where that matters.
     pub command: Option<String>,
-    /// `pane_in_mode` must be zero: in copy mode keys go to tmux, and a paste loses its brackets.
+    /// Keys reach the program in the pane, and nobody else: the pane is in no mode (in copy mode keys go to tmux, and a paste
+    /// loses its brackets), its input is not off, and it is not synchronized with other panes.
     pub out_of_mode: bool,
-    /// No key was typed in the pane's session since this time, in seconds since the epoch.
+    /// Nobody typed into the pane since this time, in seconds since the epoch: no attached session in which it is the pane
+    /// that gets the keys had one.
     pub quiet_since: Option<i64>,
 }
 
@@ -73,15 +75,22 @@ pub enum Mismatch {
     /// A mode covers the pane.
     #[error("the pane is in copy mode")]
     InMode,
+    /// Keys do not reach the pane.
+    #[error("the pane's input is off")]
+    InputOff,
+    /// Keys would reach other panes too.
+    #[error("the pane is synchronized with other panes of its window")]
+    Synchronized,
     /// Somebody types.
-    #[error("somebody is typing in the pane's session")]
+    #[error("somebody is typing in the pane")]
     NotQuiet,
     /// Something changed between the comparison and the report of it.
     #[error("the pane changed that very moment")]
     Fleeting,
 }
 
-const NUMBERS: &[&str] = &["pid", "start_time", "pane_id", "pane_pid", "pane_dead", "pane_in_mode", "session_activity"];
+const NUMBERS: &[&str] =
+    &["pid", "start_time", "pane_id", "pane_pid", "pane_dead", "pane_in_mode", "pane_input_off", "pane_synchronized"];
 
 const TEXTS: &[&str] = &["pane_current_command"];
 
@@ -97,9 +106,22 @@ impl Guard {
             "#{!=:#{pane_dead},1}".to_owned(),
         ];
         terms.extend(self.command.as_deref().map(|name| format!("#{{m:{},#{{pane_current_command}}}}", pattern(name))));
-        terms.extend(self.out_of_mode.then(|| "#{==:#{pane_in_mode},0}".to_owned()));
-        terms.extend(self.quiet_since.map(|since| format!("#{{e|<:#{{session_activity}},{since}}}")));
+        if self.out_of_mode {
+            // Modes are counted, one above the other.
+            terms.push("#{==:#{pane_in_mode},0}".to_owned());
+            terms.extend(["pane_input_off", "pane_synchronized"].map(|flag| format!("#{{!=:#{{{flag}}},1}}")));
+        }
+        terms.extend(self.quiet_since.map(|since| self.is_quiet(since)));
         terms.into_iter().rev().reduce(|all, term| format!("#{{&&:{term},{all}}}")).unwrap_or_default()
+    }
+
+    /// That nobody typed into the pane. A window can be linked into several sessions, so all are asked; keys go to the active
+    /// pane of a session's current window, and who is not attached has none.
+    fn is_quiet(&self, since: i64) -> String {
+        let typed = format!("#{{e|>=:#{{session_activity}},{since}}}");
+        let gets_keys = format!("#{{==:#{{W:,#{{P:,#{{pane_id}}}}}},{}}}", self.pane);
+        let busy = format!("#{{&&:#{{session_attached}},#{{&&:{typed},{gets_keys}}}}}");
+        format!("#{{==:#{{S:#{{?{busy},x,}}}},}}")
     }
 
     /// Why the guard did not hold.
@@ -108,7 +130,8 @@ impl Guard {
         let (pid, start) = (numbers.number()?, numbers.number()?);
         // tmux answers for another pane, or for none, where the one that was asked for is gone.
         let (pane, pane_pid) = (PaneId::parse(numbers.next()?), numbers.number()?);
-        let (dead, in_mode, activity) = (numbers.flag()?, numbers.flag()?, numbers.number::<i64>()?);
+        let (dead, in_mode) = (numbers.flag()?, numbers.flag()?);
+        let (input_off, synchronized) = (numbers.flag()?, numbers.flag()?);
         let command = lossy(record.texts().next()?);
         let differs = |name: &str| self.command.as_deref().is_some_and(|wanted| wanted != name);
         Some(match () {
@@ -118,7 +141,10 @@ impl Guard {
             () if dead => Mismatch::Dead,
             () if differs(&command) => Mismatch::Command { command },
             () if self.out_of_mode && in_mode => Mismatch::InMode,
-            () if self.quiet_since.is_some_and(|since| activity >= since) => Mismatch::NotQuiet,
+            () if self.out_of_mode && input_off => Mismatch::InputOff,
+            () if self.out_of_mode && synchronized => Mismatch::Synchronized,
+            // All else was as it should be, and nothing ran between the comparison and this report.
+            () if self.quiet_since.is_some() => Mismatch::NotQuiet,
             () => Mismatch::Fleeting,
         })
     }

@@ -20,6 +20,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::time::Duration;
 
+use crate::buffer::Buffer;
 use crate::client::{Client, ClientError};
 use crate::command::{Command, Script};
 use crate::id::decimal;
@@ -104,7 +105,9 @@ impl HookQueue<Plain> {
         let leftovers: Vec<_> = present.extract_if(.., |hook| Names::owns(slot, &hook.body)).collect();
         remove_hooks(plain, &leftovers, deadline).await?;
         let queue = Self::plan(plain.clone(), slot, Tie::Process, &present)?;
-        let janitor = Janitor::start(janitor, plain.tmux(), plain.socket(), &queue.removal()).await?;
+        // Texts that were on their way into panes are as much ours as the hooks.
+        let tidy = queue.removal().join(&Buffer::clear_all_of(std::process::id()));
+        let janitor = Janitor::start(janitor, plain.tmux(), plain.socket(), &tidy).await?;
         queue.transport.run_script(&queue.names.install(), deadline).await?;
         let reader = HookReader::on_plain(plain.clone(), queue.names.clone());
         Ok((queue, reader, janitor))

@@ -32,6 +32,7 @@
 #![warn(missing_docs)]
 
 pub mod act;
+pub mod buffer;
 pub mod capture;
 pub mod client;
 pub mod command;

@@ -77,8 +77,24 @@ impl Plain {
         Ok(output)
     }
 
+    /// The beginning of a client's command line.
+    pub(crate) fn process(&self) -> Process {
+        let mut process = Process::new(&self.tmux);
+        process
+            // -N: never start a server. -u: without it tmux writes `_` for every character beyond ASCII when our own
+            // locale is not UTF-8, as that of a daemon often is.
+            .args(["-N", "-u", "-S"])
+            .arg(&self.socket)
+            .env_remove("TMUX")
+            .env_remove("TMUX_PANE")
+            // An interrupt typed at our terminal is not meant for it.
+            .process_group(0)
+            .kill_on_drop(true);
+        process
+    }
+
     /// A client that complains was refused, unless it is the server that is gone.
-    fn judge(&self, status: ExitStatus, complaints: &[u8]) -> Result<(), ClientError> {
+    pub(crate) fn judge(&self, status: ExitStatus, complaints: &[u8]) -> Result<(), ClientError> {
         if status.success() && complaints.is_empty() {
             return Ok(());
         }
@@ -90,20 +106,12 @@ impl Plain {
     /// a client nobody listens to would have taken events away.
     fn spawn(&self, script: &Script) -> Result<Child, ClientError> {
         let line = script.line()?;
-        let mut child = Process::new(&self.tmux)
-            // -N: never start a server. -u: without it tmux writes `_` for every character beyond ASCII when our own
-            // locale is not UTF-8, as that of a daemon often is.
-            .args(["-N", "-u", "-S"])
-            .arg(&self.socket)
+        let mut child = self
+            .process()
             .args(["source-file", "-"])
-            .env_remove("TMUX")
-            .env_remove("TMUX_PANE")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            // An interrupt typed at our terminal is not meant for it.
-            .process_group(0)
-            .kill_on_drop(true)
             .spawn()
             .map_err(|error| closed(&format!("cannot run {}: {error}", self.tmux.display())))?;
         let stdin = child.stdin.take().and_then(|stdin| stdin.into_owned_fd().ok()).map(std::fs::File::from);
@@ -160,6 +168,6 @@ fn reply(output: &[u8]) -> Reply {
     Reply { time: 0, number: 0, flags: 1, ok: true, truncated: false, lines }
 }
 
-fn closed(reason: &str) -> ClientError {
+pub(crate) fn closed(reason: &str) -> ClientError {
     ClientError::Closed { reason: reason.to_owned() }
 }

@@ -72,6 +72,10 @@ pub fn missed(mismatch: &Mismatch) -> CommandError {
         | Mismatch::Dead
         | Mismatch::Command { .. } => (ErrorCode::RuntimeStale, STALE_HINT),
         Mismatch::InMode => (ErrorCode::PreconditionFailed, "leave copy mode in that pane first: press q there"),
+        Mismatch::InputOff => (ErrorCode::PreconditionFailed, "let it take input first: `tmux select-pane -e`"),
+        Mismatch::Synchronized => {
+            (ErrorCode::PreconditionFailed, "keys would reach its neighbours too: turn synchronize-panes off first")
+        }
         Mismatch::NotQuiet => (ErrorCode::PreconditionFailed, "try again when nobody types there"),
         Mismatch::Fleeting => (ErrorCode::PreconditionFailed, "try again"),
     };

@@ -1,9 +1,9 @@
 //! A guarded act lands on exactly the pane it was aimed at, or does nothing (I5).
 
 use std::path::Path;
-use std::time::Duration;
 
 use agtmux_tmux::act::{Acted, Guard, Mismatch, guarded};
+use agtmux_tmux::buffer::Buffer;
 use agtmux_tmux::list::{self, Detail};
 use agtmux_tmux::{Command, PaneId, Plain, Script};
 
@@ -65,7 +65,6 @@ async fn it_does_nothing_when_anything_differs() {
         (Guard { pane: PaneId(9), ..right.clone() }, "the pane is gone"),
         (Guard { pane_pid: 1, ..right.clone() }, "the pane was respawned"),
         (Guard { command: Some("cat".into()), ..right.clone() }, "\"sleep\" is in the foreground"),
-        (Guard { quiet_since: Some(0), ..right.clone() }, "somebody is typing"),
     ];
     for (wrong, why) in cases {
         match run(&server, &wrong).await {
@@ -74,9 +73,79 @@ async fn it_does_nothing_when_anything_differs() {
         }
         untouched(&server);
     }
-    server.tmux(["copy-mode", "-t", "%0"]);
-    assert_eq!(run(&server, &right).await, Acted::Refused(Mismatch::InMode));
+    for (covers, uncovers, why) in [
+        (vec!["copy-mode", "-t", "%0"], vec!["send-keys", "-t", "%0", "-X", "cancel"], Mismatch::InMode),
+        (vec!["select-pane", "-d", "-t", "%0"], vec!["select-pane", "-e", "-t", "%0"], Mismatch::InputOff),
+        // Keys that are sent to one pane then reach its neighbours too.
+        (
+            vec!["set-option", "-w", "-t", "%0", "synchronize-panes", "on"],
+            vec!["set-option", "-w", "-t", "%0", "synchronize-panes", "off"],
+            Mismatch::Synchronized,
+        ),
+    ] {
+        server.tmux(covers);
+        assert_eq!(run(&server, &right).await, Acted::Refused(why));
+        untouched(&server);
+        server.tmux(uncovers);
+    }
+    assert!(matches!(run(&server, &right).await, Acted::Done(_)));
+}
+
+/// Only somebody whose keys go to the pane disturbs it: not who is in another window, and not a session nobody looks at. A
+/// window can be linked into several sessions.
+#[tokio::test]
+async fn it_is_quiet_where_nobody_types() {
+    let server = Server::start("exec sleep 1000");
+    server.tmux(["new-window", "-d", "-t", "work:", "exec sleep 1000"]);
+    let right = guard(&server, PaneId(0)).await;
+    let wanted = |quiet_since| Guard { quiet_since: Some(quiet_since), ..right.clone() };
+    assert!(matches!(run(&server, &wanted(0)).await, Acted::Done(_)), "nobody is attached");
+    server.tmux(["select-pane", "-t", "%0", "-T", ""]);
+    // The session that tmux would name for the pane is not the one that somebody looks at.
+    server.tmux(["new-session", "-d", "-t", "work", "-s", "other"]);
+    let _terminal = server.attach_terminal("other");
+    assert_eq!(run(&server, &wanted(0)).await, Acted::Refused(Mismatch::NotQuiet));
     untouched(&server);
+    let last: i64 = server.format("=other:", "#{session_activity}").parse().unwrap();
+    assert!(matches!(run(&server, &wanted(last + 1)).await, Acted::Done(_)), "the last key was before");
+    server.tmux(["select-window", "-t", "=other:1"]);
+    assert!(matches!(run(&server, &wanted(0)).await, Acted::Done(_)), "the keys go to another window");
+}
+
+/// Text arrives byte for byte, whatever it says, and no buffer stays.
+#[tokio::test]
+async fn what_is_pasted_arrives_as_it_is() {
+    let server = Server::start("exec sleep 1000");
+    let client = plain(&server);
+    let long = "long \u{1f9ea} ".repeat(20_000);
+    let texts = [
+        "plain",
+        "ends in ;",
+        "-x",
+        "#(touch canary) #{pid} $HOME ~ %1",
+        "two\nlines\n",
+        "tab\tand é 你好 \u{ff} '\"",
+        &long,
+    ];
+    for (number, text) in texts.iter().enumerate() {
+        let file = server.directory().join(number.to_string());
+        let head = format!("stty raw -echo; printf ready; head -c {} > {}; sleep 1000", text.len(), file.display());
+        let pane = server.tmux(["new-window", "-d", "-P", "-F", "#{pane_id}", "-t", "work:", &head]);
+        let pane = PaneId::parse(pane.as_bytes()).unwrap();
+        wait_until("the pane reads", || server.tmux(["capture-pane", "-p", "-t", &pane.to_string()]).contains("ready"));
+        let buffer = Buffer::of_this_process(0);
+        buffer.load(&client, text.as_bytes(), DEADLINE).await.unwrap();
+        let guard = Guard { command: None, ..guard(&server, pane).await };
+        let paste = Script::from(&buffer.paste(pane, true));
+        let acted = guarded(&client, &guard, &paste, &buffer.clear(), DEADLINE).await.unwrap();
+        assert_eq!(acted, Acted::Done(Vec::new()));
+        wait_until("all of it has arrived", || {
+            std::fs::metadata(&file).is_ok_and(|file| file.len() == u64::try_from(text.len()).unwrap())
+        });
+        assert!(std::fs::read(&file).unwrap() == text.as_bytes(), "text {number} is another");
+        assert_eq!(server.tmux(["list-buffers"]), "");
+    }
+    assert!(!server.directory().join("canary").exists());
 }
 
 #[tokio::test]
@@ -105,10 +174,10 @@ async fn a_dead_pane_takes_nothing() {
 #[tokio::test]
 async fn a_refusal_clears_away() {
     let server = Server::start("exec sleep 1000");
-    server.tmux(["set-buffer", "-b", "body", "secret"]);
+    let buffer = Buffer::of_this_process(1);
+    buffer.load(&plain(&server), b"secret", DEADLINE).await.unwrap();
     let wrong = Guard { pane_pid: 1, ..guard(&server, PaneId(0)).await };
-    let clear = Script::from(&Command::new("delete-buffer").opt("-b", "body"));
-    let acted = guarded(&plain(&server), &wrong, &act(PaneId(0)), &clear, Duration::from_secs(20)).await.unwrap();
+    let acted = guarded(&plain(&server), &wrong, &act(PaneId(0)), &buffer.clear(), DEADLINE).await.unwrap();
     assert!(matches!(acted, Acted::Refused(_)));
     assert_eq!(server.tmux(["list-buffers"]), "");
 }
