@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use crate::manifest::{Manifest, ManifestError};
 use crate::screen::{ComposerRules, DialogRules, ScreenRules};
+use crate::send::SendRules;
 use crate::translate::SignRule;
 use crate::ttl::TtlTable;
 
@@ -20,6 +21,7 @@ pub(crate) struct Extension {
     screen: ScreenRules,
     composer: Option<ComposerRules>,
     dialog: Option<DialogRules>,
+    send: Option<SendRules>,
     titles: Option<Vec<SignRule>>,
     notices: Option<Vec<SignRule>>,
     #[serde(default)]
@@ -49,6 +51,7 @@ impl Extension {
         manifest.screen = manifest.screen.overlaid_by(self.screen);
         manifest.composer = self.composer.or(manifest.composer);
         manifest.dialog = self.dialog.unwrap_or(manifest.dialog);
+        manifest.send = self.send.unwrap_or(manifest.send);
         manifest.titles = self.titles.unwrap_or(manifest.titles);
         manifest.notices = self.notices.unwrap_or(manifest.notices);
         for (fact, sources) in self.ttl {

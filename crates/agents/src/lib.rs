@@ -21,6 +21,7 @@ mod reading;
 mod registry;
 pub mod schmux;
 pub mod screen;
+pub mod send;
 pub mod setup;
 pub mod translate;
 mod ttl;

@@ -9,6 +9,7 @@ use thiserror::Error;
 use toml::Spanned;
 
 use crate::screen::{ComposerRules, DialogRules, ScreenRules};
+use crate::send::SendRules;
 use crate::translate::SignRule;
 use crate::ttl::TtlTable;
 
@@ -42,6 +43,9 @@ pub struct Manifest {
     /// How its dialogs are found.
     #[serde(default)]
     pub dialog: DialogRules,
+    /// How text is typed at it.
+    #[serde(default)]
+    pub send: SendRules,
     /// The file in a workspace from which the agent takes instructions, such as `.claude/CLAUDE.md`.
     #[serde(default, deserialize_with = "path_below")]
     pub instructions: Option<String>,

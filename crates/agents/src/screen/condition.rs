@@ -114,7 +114,7 @@ impl Pattern {
         captures.name("subject").or_else(|| captures.get(0)).map(|found| found.as_str().trim())
     }
 
-    pub(super) fn matches(&self, text: &str) -> bool {
+    pub(crate) fn matches(&self, text: &str) -> bool {
         self.compiled().is_some_and(|regex| regex.is_match(text))
     }
 
