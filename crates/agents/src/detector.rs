@@ -22,6 +22,7 @@
 //!
 //! [vt500]: https://vt100.net/emu/dec_ansi_parser
 
+mod foothold;
 mod line;
 mod machine;
 mod osc;

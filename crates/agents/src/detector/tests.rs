@@ -84,6 +84,17 @@ fn a_marker_may_come_in_pieces() {
     }
 }
 
+/// The line ends in the midst of a sequence, and the sequence goes on: what is left of it is no text.
+#[test]
+fn a_marker_may_follow_a_sequence_with_the_end_of_a_line_in_it() {
+    let mut detector = SignalDetector::new();
+    let mut out = Vec::new();
+    let before = format!("{}\x1b[3\r\n1m", "text ".repeat(100));
+    detector.feed(before.as_bytes(), &mut out);
+    detector.feed(b"--<[schmux:completed:]>--\r\n", &mut out);
+    assert_eq!(out, [marker("completed", "")]);
+}
+
 #[test]
 fn a_line_without_an_end_counts_after_a_while() {
     let mut detector = SignalDetector::new();

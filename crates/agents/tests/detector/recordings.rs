@@ -38,6 +38,30 @@ fn a_cut_makes_no_difference_wherever_it_is() {
     }
 }
 
+/// F2, F3: whether a marker is alone on its line depends on what stands there, also when that came in an earlier piece
+/// of which nothing was worth a closer look.
+#[test]
+fn what_came_before_the_cut_is_not_forgotten() {
+    let markers: [&[u8]; 3] =
+        [b"--<[schmux:error:x]>--\r\n", b"<[schmux:error:x]>--\r\n", b"\x1b[9;3H--<[schmux:error:x]>--\n"];
+    let mut alone = 0;
+    for (path, bytes) in recordings() {
+        for cut in cuts(bytes.len()).take(8) {
+            let before = &bytes[cut.saturating_sub(5_000)..cut];
+            for marker in markers {
+                let bytewise: Vec<_> = before.chunks(1).chain([marker]).collect();
+                let expected = seen(bytewise);
+                for piece in [300, 4_096] {
+                    let pieces = before.chunks(piece).chain([marker]);
+                    assert_eq!(seen(pieces), expected, "{} cut at {cut}, pieces of {piece}", path.display());
+                }
+                alone += usize::from(matches!(expected.last(), Some(Sighting::Marker(_))));
+            }
+        }
+    }
+    assert!(alone > 300, "{alone} of the markers were markers");
+}
+
 #[test]
 fn another_parser_sees_the_same() {
     for (path, bytes) in recordings() {
