@@ -10,6 +10,7 @@
 mod exit;
 mod lineage;
 mod notices;
+mod signal;
 mod table;
 
 #[cfg(target_os = "linux")]
@@ -38,6 +39,7 @@ use rustix::process::{Resource, getrlimit};
 pub use exit::wait_exit;
 pub use lineage::ancestors;
 pub use notices::{Detail, Notice, Notices, Watch};
+pub use signal::{Ending, Reached, signal_job};
 pub use table::{ProcessTable, process_tree_snapshot, processes_under};
 
 /// What the kernel says about one process without its arguments.
