@@ -97,14 +97,10 @@ const TEXTS: &[&str] = &["pane_current_command"];
 impl Guard {
     /// The guard as a condition of tmux's format language.
     fn condition(&self) -> String {
-        let mut terms = vec![
-            format!("#{{==:#{{pid}},{}}}", self.server_pid),
-            format!("#{{==:#{{start_time}},{}}}", self.server_start),
-            format!("#{{==:#{{pane_id}},{}}}", self.pane),
-            format!("#{{==:#{{pane_pid}},{}}}", self.pane_pid),
-            // A pane without a dead process has no value here.
-            "#{!=:#{pane_dead},1}".to_owned(),
-        ];
+        let mut terms = self.identity();
+        terms.push(format!("#{{==:#{{pane_pid}},{}}}", self.pane_pid));
+        // A pane without a dead process has no value here.
+        terms.push("#{!=:#{pane_dead},1}".to_owned());
         terms.extend(self.command.as_deref().map(|name| format!("#{{m:{},#{{pane_current_command}}}}", pattern(name))));
         if self.out_of_mode {
             // Modes are counted, one above the other.
@@ -112,7 +108,16 @@ impl Guard {
             terms.extend(["pane_input_off", "pane_synchronized"].map(|flag| format!("#{{!=:#{{{flag}}},1}}")));
         }
         terms.extend(self.quiet_since.map(|since| self.is_quiet(since)));
-        terms.into_iter().rev().reduce(|all, term| format!("#{{&&:{term},{all}}}")).unwrap_or_default()
+        all_of(terms)
+    }
+
+    /// Which pane of which life of which server.
+    fn identity(&self) -> Vec<String> {
+        vec![
+            format!("#{{==:#{{pid}},{}}}", self.server_pid),
+            format!("#{{==:#{{start_time}},{}}}", self.server_start),
+            format!("#{{==:#{{pane_id}},{}}}", self.pane),
+        ]
     }
 
     /// That nobody typed into the pane. A window can be linked into several sessions, so all are asked; keys go to the active
@@ -187,6 +192,27 @@ pub async fn guarded(
     }
     let (record, _) = fields.first(&output)?;
     guard.differs(&record).map(Acted::Refused).ok_or_else(unreadable)
+}
+
+/// Closes the pane of a guard if its process has ended and the pane merely remains. Says whether it did.
+///
+/// # Errors
+/// Fails when the server is gone or does not answer in time.
+pub async fn close_dead(client: &impl Transport, guard: &Guard, deadline: Duration) -> Result<bool, ClientError> {
+    let mut terms = guard.identity();
+    terms.push("#{==:#{pane_dead},1}".to_owned());
+    let close = Script::new()
+        .then(&Command::new("kill-pane").target(guard.pane))
+        .then(&Command::new("display-message").flag("-p").arg("closed"));
+    let choice = Command::new("if-shell").flag("-F").target(guard.pane).arg(all_of(terms)).commands(&close).arg(b"");
+    match client.run_script(&Script::from(&choice), deadline).await {
+        Err(ClientError::Refused(text)) if text.contains("can't find pane") => Ok(false),
+        output => Ok(!output?.is_empty()),
+    }
+}
+
+fn all_of(terms: Vec<String>) -> String {
+    terms.into_iter().rev().reduce(|all, term| format!("#{{&&:{term},{all}}}")).unwrap_or_default()
 }
 
 /// A name as a pattern that matches it: whatever means something to formats or patterns matches any character.
