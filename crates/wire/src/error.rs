@@ -94,6 +94,7 @@ error_codes! {
     NotSetUp = "E_NOT_SET_UP", exit 1, status 409, "An agent does not have the hooks or instructions that it should have.";
     TmuxMissing = "E_TMUX_MISSING", exit 1, status 503, "No tmux program is installed.";
     TmuxTooOld = "E_TMUX_TOO_OLD", exit 1, status 503, "The installed tmux is older than 3.2.";
+    StillRunning = "E_STILL_RUNNING", exit 1, status 409, "The agent was signalled and did not end.";
     Cancelled = "E_CANCELLED", exit 1, status 400, "The person said no.";
     Internal = "E_INTERNAL", exit 1, status 500, "Something failed that should not have; the daemon's log says what.";
     Timeout = "E_TIMEOUT", exit 5, status 504, "It took longer than it may.";

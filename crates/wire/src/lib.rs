@@ -12,6 +12,7 @@ pub mod error;
 pub mod event;
 pub mod explain;
 pub mod hook;
+pub mod kill;
 pub mod list;
 pub mod stream;
 pub mod target;

@@ -61,7 +61,8 @@ pub async fn mark(hands: &Hands, snapshot: &Snapshot) -> Result<Mark, CommandErr
     Ok(Mark { plain, guard })
 }
 
-const STALE_HINT: &str = "nothing was done; `agtmux list panes` shows the runtimes there are";
+/// What to do when somebody is not there any more.
+pub const STALE_HINT: &str = "nothing was done; `agtmux list panes` shows the runtimes there are";
 
 /// The refusal that a mismatch means.
 pub fn missed(mismatch: &Mismatch) -> CommandError {

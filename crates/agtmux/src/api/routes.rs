@@ -1,7 +1,7 @@
 //! The one table of routes. The router, the OpenAPI document and the tests are made from it.
 
 use agtmux_wire::error::ErrorCode;
-use agtmux_wire::{TMUX_SOCKET_HEADER, action, daemon, event, explain, list, stream, target};
+use agtmux_wire::{TMUX_SOCKET_HEADER, action, daemon, event, explain, kill, list, stream, target};
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::middleware::{self, Next};
@@ -148,6 +148,15 @@ pub fn table() -> Vec<Route> {
             body: of::<action::SnapshotRequest>(),
             answer: of::<action::Snapshot>(),
             handler: || post(super::actions::snapshots::make),
+        },
+        Route {
+            method: "post",
+            path: "/v1/actions/kill",
+            summary: "Signals an agent and tells what came of it",
+            query: None,
+            body: of::<kill::KillRequest>(),
+            answer: of::<kill::Killed>(),
+            handler: || post(super::actions::kill::act),
         },
         Route {
             method: "get",

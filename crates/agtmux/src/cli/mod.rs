@@ -7,6 +7,7 @@ mod agents_text;
 mod args;
 pub mod bench;
 pub mod completions;
+pub mod confirm;
 pub mod daemon;
 pub mod demo;
 pub mod doctor;
@@ -16,6 +17,7 @@ pub mod explain;
 pub mod guard;
 pub mod helper;
 pub mod hook;
+pub mod kill;
 pub mod list;
 pub mod output;
 pub mod provision;
@@ -72,6 +74,8 @@ enum Verb {
     Watch(watch::WatchArgs),
     /// Show the evidence behind the state of an agent, and what would change it
     Explain(explain::ExplainArgs),
+    /// Interrupt or end an agent, and say what came of it
+    Kill(kill::KillArgs),
     /// Show the log of events
     Events(events::EventsArgs),
     /// Say what the agent in this pane is doing
@@ -164,6 +168,7 @@ async fn dispatch(verb: Verb, context: &Context) -> Result<(), CommandError> {
         Verb::List(verb) => list::run(verb, context).await,
         Verb::Watch(args) => watch::run(args, context).await,
         Verb::Explain(args) => explain::run(args, context).await,
+        Verb::Kill(args) => kill::run(args, context).await,
         Verb::Events(args) => events::run(args, context).await,
         Verb::Signal(args) => signal::run(args, context).await,
         Verb::Hook(args) => {

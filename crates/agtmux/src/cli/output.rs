@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use agtmux_wire::error::ErrorDetail;
 use serde::Serialize;
@@ -84,6 +85,23 @@ pub fn printable(text: &str) -> String {
         }
     }
     safe
+}
+
+/// As [`printable`], for text of ours that has lines.
+pub fn printable_lines(text: &str) -> String {
+    text.lines().map(|line| printable(line) + "\n").collect()
+}
+
+/// Waits for something. If that takes more than a second, a person at a terminal is told what is waited for.
+pub async fn with_progress<T>(what: &str, work: impl Future<Output = T>) -> T {
+    tokio::pin!(work);
+    if io::stderr().is_terminal() {
+        tokio::select! {
+            done = &mut work => return done,
+            () = tokio::time::sleep(Duration::from_secs(1)) => remark(&format!("{what} …")),
+        }
+    }
+    work.await
 }
 
 #[cfg(test)]

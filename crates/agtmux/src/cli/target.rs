@@ -1,11 +1,10 @@
 //! `agtmux target add|connect|list|remove`.
 
-use std::io::{self, BufRead, IsTerminal};
-
 use agtmux_wire::error::ErrorCode;
 use agtmux_wire::target::{AddTarget, TargetItem, TargetKind, TargetList};
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::confirm::confirm;
 use super::list::percent_encode;
 use super::table::{Sheet, or_dash};
 use super::{Context, output};
@@ -99,7 +98,8 @@ pub async fn run(verb: TargetVerb, context: &Context) -> Result<(), CommandError
         }
         TargetVerb::Remove { name, yes, json } => {
             if !yes {
-                confirm(&format!("forget target {name:?} and everything known about it?"))?;
+                let question = format!("forget target {name:?} and everything known about it?");
+                confirm(&question, ErrorCode::Cancelled)?;
             }
             let target: TargetItem = client.delete(&format!("/v1/targets/{}", percent_encode(&name))).await?;
             report(&target, "removed", json)
@@ -135,20 +135,4 @@ fn table(list: &TargetList, color: bool) -> String {
         );
     }
     sheet.render()
-}
-
-/// Asks on the terminal; without one, nobody can say yes.
-fn confirm(question: &str) -> Result<(), CommandError> {
-    let refused =
-        |message: &str| CommandError::new(ErrorCode::Cancelled, message).hint("say --yes to go ahead unasked");
-    if !io::stdin().is_terminal() {
-        return Err(refused("nobody is there to confirm it"));
-    }
-    output::remark(&format!("{} [y/N]", output::printable(question)));
-    let mut answer = String::new();
-    io::stdin().lock().read_line(&mut answer).map_err(CommandError::internal)?;
-    match answer.trim() {
-        "y" | "Y" | "yes" => Ok(()),
-        _ => Err(refused("nothing was done")),
-    }
 }

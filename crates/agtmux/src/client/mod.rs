@@ -30,6 +30,7 @@ pub struct Client {
     socket: PathBuf,
     tmux_socket: Option<PathBuf>,
     start: StartDaemon,
+    deadline: Duration,
 }
 
 /// Whether a daemon that does not run is started.
@@ -44,7 +45,13 @@ pub enum StartDaemon {
 impl Client {
     /// A client for the instance at these paths. `tmux_socket` is the tmux server that the caller means, if any.
     pub fn new(paths: &Paths, tmux_socket: Option<PathBuf>, start: StartDaemon) -> Self {
-        Self { socket: paths.socket.clone(), tmux_socket, start }
+        Self { socket: paths.socket.clone(), tmux_socket, start, deadline: DEADLINE }
+    }
+
+    /// The same client, for requests that the daemon cannot answer from memory.
+    #[must_use]
+    pub fn patient(self, deadline: Duration) -> Self {
+        Self { deadline, ..self }
     }
 
     /// The daemon's socket.
@@ -136,7 +143,7 @@ impl Client {
             driver.abort();
             Ok::<_, hyper::Error>((status, body))
         };
-        let answer = tokio::time::timeout(DEADLINE, answer).await.map_err(|_elapsed| {
+        let answer = tokio::time::timeout(self.deadline, answer).await.map_err(|_elapsed| {
             CommandError::new(ErrorCode::Timeout, "the daemon did not answer in time")
                 .hint("`agtmux daemon status` and the daemon's log say what it is doing")
         })?;

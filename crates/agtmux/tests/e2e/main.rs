@@ -20,6 +20,7 @@ mod filters;
 mod harmless;
 mod hook;
 mod hostile;
+mod kill;
 mod link;
 mod list;
 mod refusals;

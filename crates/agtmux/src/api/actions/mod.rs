@@ -1,4 +1,5 @@
 //! Actions on agents: one file per verb, and what they share.
 
 pub mod actor;
+pub mod kill;
 pub mod snapshots;

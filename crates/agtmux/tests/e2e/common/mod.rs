@@ -4,13 +4,15 @@ mod agent;
 mod environment;
 mod http;
 mod run;
+mod terminal;
 mod tmux;
 mod wait;
 
 pub(crate) use agent::{FakeAgent, SCRIPT};
 pub(crate) use environment::{AGTMUX, TestEnvironment};
-pub(crate) use http::raw_request;
+pub(crate) use http::{raw_request, request};
 pub(crate) use run::{Background, Run};
+pub(crate) use terminal::Terminal;
 pub(crate) use tmux::{Tmux, difference};
 pub(crate) use wait::{DEADLINE, PROMISED, wait_for, wait_within};
 
