@@ -181,6 +181,32 @@ impl<'a> Player<'a> {
                 tokio::time::sleep(agent.rest()).await;
             }
             Verb::Expect(_) | Verb::Holds(_) if self.manner.rehearsal => {}
+            Verb::Agtmux { words, refused } => {
+                let words: Vec<_> = words.iter().map(|word| word.replace("PANE", &terminal.pane)).collect();
+                self.act(step);
+                let said = self.stage.agtmux(&words.iter().map(String::as_str).collect::<Vec<_>>()).await;
+                let said = said.map_err(|error| format!("{error:#}"));
+                match (said, refused) {
+                    (Ok(said), None) => self.tell(&format!("    {}", said.trim_end())),
+                    (Err(said), Some(code)) if said.contains(&format!("[{code}]")) => self.tell(&format!("    {said}")),
+                    (Ok(said) | Err(said), _) => bail!("agtmux says {said}"),
+                }
+            }
+            Verb::File { name, there } => {
+                let file = self.stage.workspace().join(name);
+                let started = Instant::now();
+                while *there && !file.exists() && started.elapsed() < DRAWN {
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                }
+                ensure!(file.exists() == *there, "{name} is {}there", if *there { "not " } else { "" });
+            }
+            Verb::Told(pattern) => {
+                let started = Instant::now();
+                while !self.stage.model.asked().iter().any(|asked| pattern.is_match(&asked.body)) {
+                    ensure!(started.elapsed() < DRAWN, "the model was not told that");
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                }
+            }
             Verb::Expect(truth) => self.expect(truth).await?,
             Verb::Holds(time) => self.holds(*time).await?,
         }

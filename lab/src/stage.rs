@@ -75,6 +75,11 @@ impl Stage {
         agtmux_with(&self.agtmux, &self.variables, arguments).await
     }
 
+    /// The folder that the agent works in.
+    pub(crate) fn workspace(&self) -> PathBuf {
+        self.root.path().join("work")
+    }
+
     /// The end of the daemon's log.
     pub(crate) fn daemon_log(&self) -> String {
         let log = fs::read_to_string(self.root.path().join("home/.local/state/agtmux/daemon.log")).unwrap_or_default();

@@ -16,6 +16,11 @@
 //! expect idle because interrupted    the reason too
 //! expect nobody                      no agent in the pane
 //! holds 2s                           agtmux does not change its mind
+//! agtmux approve PANE                run agtmux, which succeeds; PANE stands for the pane's id
+//! agtmux deny PANE refused E_BLOCKED run agtmux, which refuses with this code
+//! file x                             wait until the workspace has this file
+//! no file x                          it does not have it
+//! told use make                      wait until the model was told something like this (a regular expression)
 //! ```
 
 use std::fmt;
@@ -82,6 +87,22 @@ pub enum Verb {
     Expect(Truth),
     /// Checks that agtmux goes on saying what it says.
     Holds(Duration),
+    /// Runs agtmux.
+    Agtmux {
+        /// With these arguments.
+        words: Vec<String>,
+        /// The code with which it refuses, if it is to.
+        refused: Option<String>,
+    },
+    /// Waits until the workspace has a file, or checks that it has not.
+    File {
+        /// Which.
+        name: String,
+        /// Whether it is to be there.
+        there: bool,
+    },
+    /// Waits until the model was told something.
+    Told(Regex),
 }
 
 /// What is true of the pane.
@@ -146,7 +167,18 @@ fn verb(line: &str) -> Result<Verb, String> {
         "shell" => given(rest).map(Verb::Shell),
         "signal" => given(rest).map(Verb::Signal),
         "screen" => screen(rest, true),
-        "no" => screen(rest.strip_prefix("screen ").ok_or("no what?")?, false),
+        "no" => match rest.split_once(' ') {
+            Some(("screen", pattern)) => screen(pattern, false),
+            Some(("file", name)) => given(name).map(|name| Verb::File { name, there: false }),
+            _ => Err("no what?".to_owned()),
+        },
+        "agtmux" => {
+            let (words, code) = rest.split_once(" refused ").map_or((rest, None), |(words, code)| (words, Some(code)));
+            let words = given(words)?.split(' ').map(str::to_owned).collect();
+            Ok(Verb::Agtmux { words, refused: code.map(str::to_owned) })
+        }
+        "file" => given(rest).map(|name| Verb::File { name, there: true }),
+        "told" => pattern_of(rest).map(Verb::Told),
         "expect" => truth(rest).map(Verb::Expect),
         "holds" => duration(rest).map(Verb::Holds),
         _ => Err("no such step".to_owned()),

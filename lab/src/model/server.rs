@@ -40,6 +40,8 @@ pub struct Asked {
     pub at: Instant,
     /// The method and the path.
     pub request: String,
+    /// What was said to the model.
+    pub body: String,
     /// What it was answered, in a few words.
     pub answer: String,
     /// Whether somebody tried to reach the world through it.
@@ -85,9 +87,9 @@ struct Record {
 }
 
 impl Record {
-    fn note(&self, request: String, answer: &str, outside: bool) -> u64 {
+    fn note(&self, request: String, body: String, answer: &str, outside: bool) -> u64 {
         let mut asked = lock(&self.asked);
-        asked.push(Asked { at: Instant::now(), request, answer: answer.to_owned(), outside });
+        asked.push(Asked { at: Instant::now(), request, body, answer: answer.to_owned(), outside });
         asked.len() as u64
     }
 
@@ -153,23 +155,23 @@ async fn answer(State(record): State<Arc<Record>>, http: HttpRequest) -> Respons
     let asked = format!("{} {}", head.method, head.uri);
     // Agents are given this server as their proxy, so that whatever is not meant for the model ends here.
     if head.method == Method::CONNECT || head.uri.host().is_some() {
-        record.note(asked, "refused: it is not on loopback", true);
+        record.note(asked, String::new(), "refused: it is not on loopback", true);
         return StatusCode::FORBIDDEN.into_response();
     }
     let path = head.uri.path();
     let Some(dialect) = Dialect::of(path) else {
         let known = beside_the_model(path);
-        record.note(asked, if known.is_some() { "answered" } else { "unknown" }, false);
+        record.note(asked, String::new(), if known.is_some() { "answered" } else { "unknown" }, false);
         return known.map_or_else(|| StatusCode::NOT_FOUND.into_response(), |document| Json(document).into_response());
     };
     let body = to_bytes(body, LARGEST_REQUEST).await.unwrap_or_default();
-    let Ok(body) = serde_json::from_slice(&body) else {
-        record.note(asked, "not JSON", false);
+    let Ok(body) = serde_json::from_slice::<Value>(&body) else {
+        record.note(asked, String::new(), "not JSON", false);
         return StatusCode::BAD_REQUEST.into_response();
     };
     let request = dialect.request(&body);
     let reply = decide(&request, &record);
-    let id = record.note(asked, &told(&request, &reply), false);
+    let id = record.note(asked, body.to_string(), &told(&request, &reply), false);
     match reply {
         Reply::Fail(failure) => fail(dialect, failure),
         Reply::Speak { silence, beats } => {
