@@ -8,6 +8,7 @@
 //! bytes, and the same bytes always give the same answer. It knows nothing of tmux either; titles, working
 //! directories and screen text never decide *which* agent runs in a pane.
 
+pub mod answer;
 mod command_line;
 pub mod detector;
 mod discover;

@@ -23,6 +23,7 @@ mod plan;
 mod text;
 
 pub use agent::{Agent, Base, FileSpec, Scope};
+pub use hook_entry::PERMISSION_SECONDS;
 pub use plan::{FilePlan, Given, Installed, Plan, Remark, Wish, plan};
 
 use thiserror::Error;

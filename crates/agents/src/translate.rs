@@ -83,6 +83,14 @@ impl Translator {
         }
     }
 
+    /// What it means that a hook's question was answered by the hook itself: no other event tells of that.
+    pub fn answered(&mut self, agent: &str, payload: &Value) -> Vec<Reading> {
+        match agent {
+            "claude" => self.told(agent, claude::about(None, payload), claude::answered).readings,
+            _ => Vec::new(),
+        }
+    }
+
     fn told(&mut self, agent: &str, about: About<'_>, meaning: Meaning) -> Translation {
         let ids = (agent.to_owned(), payload::line(about.session.unwrap_or_default(), 200));
         let (_, mut conversation) = self.conversations.remove(&ids).unwrap_or_default();

@@ -31,7 +31,8 @@ pub async fn run(options: Options, ready: impl FnOnce()) -> Result<(), CommandEr
         locks: Arc::default(),
     };
     let server = tokio::spawn(api::serve(door, hands));
-    let hooks = Hooks::new(handle.clone(), started.manifests.clone(), Spool::new(options.paths.spool_dir()));
+    let hooks =
+        Hooks::new(handle.clone(), started.manifests.clone(), Spool::new(options.paths.spool_dir()), started.patience);
     let hook_server = tokio::spawn(hooks.serve(hook_door));
     tracing::info!(pid = std::process::id(), socket = %socket.display(), "ready");
     ready();

@@ -183,6 +183,7 @@ mod tests {
             pid,
             tmux: None,
             tmux_pane: None,
+            waits: None,
             witness: Some(witness),
         }
     }

@@ -95,6 +95,7 @@ error_codes! {
     TmuxMissing = "E_TMUX_MISSING", exit 1, status 503, "No tmux program is installed.";
     TmuxTooOld = "E_TMUX_TOO_OLD", exit 1, status 503, "The installed tmux is older than 3.2.";
     StillRunning = "E_STILL_RUNNING", exit 1, status 409, "The agent was signalled and did not end.";
+    Unconfirmed = "E_UNCONFIRMED", exit 1, status 502, "It was done, and nothing shows that the agent took it.";
     Cancelled = "E_CANCELLED", exit 1, status 400, "The person said no.";
     Internal = "E_INTERNAL", exit 1, status 500, "Something failed that should not have; the daemon's log says what.";
     Timeout = "E_TIMEOUT", exit 5, status 504, "It took longer than it may.";

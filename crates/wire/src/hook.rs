@@ -14,6 +14,16 @@ pub const MESSAGE_LIMIT: usize = PAYLOAD_LIMIT + 64 * 1024;
 /// What the daemon answers once the hook is in its log. Anything else, or nothing, means that it is not.
 pub const TAKEN: u8 = b'+';
 
+/// What the daemon answers once the hook is in its log and somebody may answer what it asks. The answer follows, or the end
+/// of the stream if there is none.
+pub const HELD: u8 = b'=';
+
+/// What a hook says once it has passed the answer on to its agent.
+pub const PASSED_ON: u8 = b'!';
+
+/// The longest answer to a hook.
+pub const ANSWER_LIMIT: usize = 64 * 1024;
+
 /// What stands before the payload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HookHead {
@@ -32,6 +42,10 @@ pub struct HookHead {
     /// The variable `TMUX_PANE`: a hint, not a proof.
     #[serde(default)]
     pub tmux_pane: Option<String>,
+    /// The hook's agent takes an answer and would wait for it. The stream then stays open behind the payload, which has
+    /// this many bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits: Option<usize>,
     /// What the daemon cannot see for itself later; only in the spool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub witness: Option<Witness>,
@@ -78,6 +92,7 @@ mod tests {
             pid: 8,
             tmux: None,
             tmux_pane: Some("%1".to_owned()),
+            waits: None,
             witness: Some(Witness { boot_id: "boot".to_owned(), ancestors: vec![(8, 1), (1, 0)] }),
         };
         for payload in [&b""[..], b"{}\n{}\n", b"\xff\x00"] {

@@ -7,6 +7,7 @@
 #![warn(missing_docs)]
 
 pub mod action;
+pub mod approve;
 pub mod daemon;
 pub mod error;
 pub mod event;

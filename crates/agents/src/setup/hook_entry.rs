@@ -9,6 +9,9 @@ use super::json_text::Json;
 /// Seconds after which an agent gives up on the command. It takes milliseconds; this bounds a machine that swaps.
 const TIMEOUT_SECONDS: u32 = 5;
 
+/// The same for the one hook that waits while somebody may answer what it asks. The agent shows its dialog meanwhile.
+pub const PERMISSION_SECONDS: u32 = 3_600;
+
 /// Codex allows the hooks of a session's end no more than this, whatever the file says.
 pub(super) const CODEX_SESSION_END_SECONDS: u32 = 3;
 
@@ -78,6 +81,9 @@ pub(super) fn hook(agent: Agent, program: &str, event: &str, note: Option<Note>)
         Agent::Cursor => vec![("command", command), ("timeout", Json::Number(TIMEOUT_SECONDS))],
         Agent::Codex if event == "SessionEnd" => {
             vec![kind, ("command", command), ("timeout", Json::Number(CODEX_SESSION_END_SECONDS))]
+        }
+        Agent::Claude if event == "PermissionRequest" => {
+            vec![kind, ("command", command), ("timeout", Json::Number(PERMISSION_SECONDS))]
         }
         Agent::Claude | Agent::Codex | Agent::Opencode => {
             vec![kind, ("command", command), ("timeout", Json::Number(TIMEOUT_SECONDS))]

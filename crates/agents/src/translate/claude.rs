@@ -126,6 +126,14 @@ fn permission(payload: &Value, by: Option<&str>, asks: &mut Asks) -> Told {
     Told::Means(asks.ask(&request(tool, input, by), by, reading))
 }
 
+/// A request was answered by its hook. The agent goes on, or waits for what else it has asked.
+pub(super) fn answered(about: &About<'_>, conversation: &mut Conversation) -> Told {
+    let payload = about.payload;
+    let by = text(payload, "agent_id");
+    let tool = text(payload, "tool_name").unwrap_or_default();
+    Told::Means(conversation.asks.answer(&request(tool, &payload["tool_input"], by)))
+}
+
 /// A tool is done: that answers the request for this tool, and for no other.
 fn tool_over(about: &About<'_>, by: Option<&str>, asks: &mut Asks) -> Told {
     let Some(tool) = text(about.payload, "tool_name") else {

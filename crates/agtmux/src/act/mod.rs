@@ -5,6 +5,7 @@
 //! What is done to a pane is done under a [`agtmux_tmux::act::Guard`], so that the last comparison is tmux's own.
 
 pub mod aim;
+mod approve;
 pub mod kill;
 mod lock;
 

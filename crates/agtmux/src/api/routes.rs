@@ -1,7 +1,7 @@
 //! The one table of routes. The router, the OpenAPI document and the tests are made from it.
 
 use agtmux_wire::error::ErrorCode;
-use agtmux_wire::{TMUX_SOCKET_HEADER, action, daemon, event, explain, kill, list, stream, target};
+use agtmux_wire::{TMUX_SOCKET_HEADER, action, approve, daemon, event, explain, kill, list, stream, target};
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::middleware::{self, Next};
@@ -157,6 +157,24 @@ pub fn table() -> Vec<Route> {
             body: of::<kill::KillRequest>(),
             answer: of::<kill::Killed>(),
             handler: || post(super::actions::kill::act),
+        },
+        Route {
+            method: "post",
+            path: "/v1/actions/approve",
+            summary: "Says yes to what an agent asks permission for",
+            query: None,
+            body: of::<approve::ApproveRequest>(),
+            answer: of::<approve::Answered>(),
+            handler: || post(super::actions::approve::approve),
+        },
+        Route {
+            method: "post",
+            path: "/v1/actions/deny",
+            summary: "Says no to what an agent asks permission for",
+            query: None,
+            body: of::<approve::DenyRequest>(),
+            answer: of::<approve::Answered>(),
+            handler: || post(super::actions::approve::deny),
         },
         Route {
             method: "get",

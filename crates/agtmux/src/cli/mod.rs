@@ -4,6 +4,7 @@
 
 pub mod agents;
 mod agents_text;
+pub mod approve;
 mod args;
 pub mod bench;
 pub mod completions;
@@ -76,6 +77,10 @@ enum Verb {
     Explain(explain::ExplainArgs),
     /// Interrupt or end an agent, and say what came of it
     Kill(kill::KillArgs),
+    /// Say yes to what an agent asks permission for
+    Approve(approve::ApproveArgs),
+    /// Say no to what an agent asks permission for
+    Deny(approve::DenyArgs),
     /// Show the log of events
     Events(events::EventsArgs),
     /// Say what the agent in this pane is doing
@@ -169,6 +174,8 @@ async fn dispatch(verb: Verb, context: &Context) -> Result<(), CommandError> {
         Verb::Watch(args) => watch::run(args, context).await,
         Verb::Explain(args) => explain::run(args, context).await,
         Verb::Kill(args) => kill::run(args, context).await,
+        Verb::Approve(args) => approve::approve(args, context).await,
+        Verb::Deny(args) => approve::deny(args, context).await,
         Verb::Events(args) => events::run(args, context).await,
         Verb::Signal(args) => signal::run(args, context).await,
         Verb::Hook(args) => {

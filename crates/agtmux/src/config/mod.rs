@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use agtmux_agents::setup::PERMISSION_SECONDS;
 use agtmux_wire::error::ErrorCode;
 use serde::Deserialize;
 
@@ -28,6 +30,26 @@ pub struct Config {
     pub provision: ProvisionConfig,
     /// Which language model is asked about agents that say nothing.
     pub classify: ClassifyConfig,
+    /// How questions are answered.
+    pub approve: ApproveConfig,
+}
+
+/// `[approve]`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct ApproveConfig {
+    /// Seconds for which a hook of an agent that takes answers from its hooks waits for one.
+    pub hold_seconds: u32,
+}
+
+impl ApproveConfig {
+    /// The hook must have ended by itself before its agent gives up on it.
+    const MOST: u32 = PERMISSION_SECONDS - 60;
+
+    /// How long a hook waits.
+    pub fn hold(&self) -> Duration {
+        Duration::from_secs(u64::from(self.hold_seconds.min(Self::MOST)))
+    }
 }
 
 /// `[state]`.
@@ -94,6 +116,12 @@ pub enum Synchronous {
     Normal,
     /// Survives a loss of power.
     Full,
+}
+
+impl Default for ApproveConfig {
+    fn default() -> Self {
+        Self { hold_seconds: 3_300 }
+    }
 }
 
 impl Default for StateConfig {

@@ -15,6 +15,7 @@ use super::actions::Ask;
 use super::gone;
 use super::hook_figures::HookFigures;
 use super::publish::Change;
+use super::questions::Questions;
 use super::roster::{Conversation, Roster};
 use super::said::Said;
 use super::world::World;
@@ -113,6 +114,7 @@ pub struct Handle {
     pub(super) roster: watch::Receiver<Arc<Roster>>,
     pub(super) reader: Reader,
     pub(super) hooks: Arc<HookFigures>,
+    pub(super) questions: Arc<Questions>,
 }
 
 impl Handle {
@@ -170,6 +172,11 @@ impl Handle {
     /// The agents that live, now and whenever that changes.
     pub fn roster(&self) -> watch::Receiver<Arc<Roster>> {
         self.roster.clone()
+    }
+
+    /// The questions that somebody can answer by a hook that waits.
+    pub fn questions(&self) -> &Arc<Questions> {
+        &self.questions
     }
 
     /// How the hooks of agents fare.

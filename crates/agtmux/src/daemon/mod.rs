@@ -14,6 +14,7 @@ pub mod mainloop;
 pub mod observers;
 pub mod projection;
 pub mod publish;
+pub mod questions;
 mod refusal;
 mod reload;
 pub mod roster;

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command as Process;
 use std::sync::Arc;
+use std::time::Duration;
 
 use agtmux_agents::Registry;
 use agtmux_core::engine::Engine;
@@ -53,6 +54,8 @@ pub struct Started {
     pub tmux: PathBuf,
     /// Told when the pane of an agent is painted.
     pub paints: mpsc::UnboundedReceiver<Paint>,
+    /// How long a hook waits with a question.
+    pub patience: Duration,
 }
 
 /// Opens the store, replays the log and starts the observers.
@@ -136,14 +139,22 @@ pub async fn start(options: &Options) -> Result<Started, CommandError> {
     for socket in sockets {
         mainloop.watch(&socket);
     }
-    let handle = Handle { inputs, synced: is_synced, roster: members, reader: opened.reader, hooks: Arc::default() };
+    let handle = Handle {
+        inputs,
+        synced: is_synced,
+        roster: members,
+        reader: opened.reader,
+        hooks: Arc::default(),
+        questions: Arc::default(),
+    };
     if let Some(model) = model {
         let engine = &mainloop.world.engine;
         let guesses = Guesses::new(handle.clone(), clock, tmux.clone(), model, &loaded.config.classify, engine);
         tokio::spawn(guesses.run());
     }
+    let patience = loaded.config.approve.hold();
     tokio::spawn(reload::follow(options.paths.config_dir.clone(), loaded.config, replace_manifests, handle.clone()));
-    Ok(Started { handle, mainloop, manifests, tmux, paints })
+    Ok(Started { handle, mainloop, manifests, tmux, paints, patience })
 }
 
 /// The tmux program, if it is there and not too old. Checked at the start, where somebody is there to read it.

@@ -1,11 +1,13 @@
-//! One message over the hook socket, and one byte back, within a deadline that an agent does not feel.
+//! One message over the hook socket, and one byte back, within a deadline that an agent does not feel. Only a hook whose
+//! question somebody may answer then waits for that, without a deadline of its own: the daemon keeps the time, and
+//! its end is the end of the stream.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use agtmux_wire::hook::TAKEN;
+use agtmux_wire::hook::{ANSWER_LIMIT, HELD, PASSED_ON, TAKEN};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, Shutdown, SocketAddrUnix, SocketType};
@@ -13,12 +15,51 @@ use rustix::net::{AddressFamily, RecvFlags, SendFlags, Shutdown, SocketAddrUnix,
 /// How long the daemon may take. It needs a fraction of a millisecond; one that hangs must not hang the agent.
 const DEADLINE: Duration = Duration::from_millis(150);
 
-/// Whether the daemon has the message.
-pub(super) fn deliver(socket: &Path, message: &[u8]) -> bool {
-    hand_over(socket, message).is_ok_and(|answer| answer == TAKEN)
+/// What became of a message.
+pub(super) enum Delivered {
+    /// The daemon does not have it.
+    No,
+    /// It has.
+    Taken,
+    /// It has, and somebody may answer.
+    Held(Held),
 }
 
-fn hand_over(socket: &Path, message: &[u8]) -> io::Result<u8> {
+/// A hook that waits for an answer.
+pub(super) struct Held(OwnedFd);
+
+/// Hands a message to the daemon. One that `waits` has said in its head how long it is, and leaves the stream open.
+pub(super) fn deliver(socket: &Path, message: &[u8], waits: bool) -> Delivered {
+    match hand_over(socket, message, waits) {
+        Ok((TAKEN, _)) => Delivered::Taken,
+        Ok((HELD, daemon)) if waits => Delivered::Held(Held(daemon)),
+        _ => Delivered::No,
+    }
+}
+
+impl Held {
+    /// Waits for the answer; none if there is none. A piece of one is none: the agent would read it as something else.
+    pub(super) fn answer(&self) -> Option<Vec<u8>> {
+        rustix::io::ioctl_fionbio(&self.0, false).ok()?;
+        let (mut answer, mut piece) = (Vec::new(), [0; 4096]);
+        loop {
+            match rustix::net::recv(&self.0, &mut piece, RecvFlags::empty()) {
+                Ok((0, _)) | Err(_) if answer.ends_with(b"\n") => return Some(answer),
+                Ok((0, _)) => return None,
+                Ok((count, _)) if answer.len() + count <= ANSWER_LIMIT => answer.extend_from_slice(&piece[..count]),
+                Err(Errno::INTR) => {}
+                Ok(_) | Err(_) => return None,
+            }
+        }
+    }
+
+    /// Says that the agent has the answer.
+    pub(super) fn passed_on(&self) {
+        rustix::net::send(&self.0, &[PASSED_ON], SendFlags::empty()).ok();
+    }
+}
+
+fn hand_over(socket: &Path, message: &[u8], waits: bool) -> io::Result<(u8, OwnedFd)> {
     let deadline = Instant::now() + DEADLINE;
     let daemon = connect(socket)?;
     let mut rest = message;
@@ -30,11 +71,13 @@ fn hand_over(socket: &Path, message: &[u8]) -> io::Result<u8> {
             Err(error) => return Err(error.into()),
         }
     }
-    rustix::net::shutdown(&daemon, Shutdown::Write)?;
+    if !waits {
+        rustix::net::shutdown(&daemon, Shutdown::Write)?;
+    }
     let mut answer = [0];
     loop {
         match rustix::net::recv(&daemon, &mut answer, RecvFlags::empty()) {
-            Ok((1, _)) => return Ok(answer[0]),
+            Ok((1, _)) => return Ok((answer[0], daemon)),
             Ok(_) => return Err(io::ErrorKind::UnexpectedEof.into()),
             Err(Errno::AGAIN) => wait(&daemon, PollFlags::IN, deadline)?,
             Err(Errno::INTR) => {}
@@ -66,10 +109,41 @@ fn wait(daemon: &OwnedFd, what: PollFlags, deadline: Instant) -> io::Result<()> 
 mod tests {
     use std::io::{Read, Write};
     use std::os::unix::net::UnixListener;
+    use std::path::Path;
     use std::thread;
     use std::time::{Duration, Instant};
 
-    use super::deliver;
+    use super::{Delivered, deliver};
+
+    fn is_taken(socket: &Path, message: &[u8]) -> bool {
+        matches!(deliver(socket, message, false), Delivered::Taken)
+    }
+
+    /// Waits for an answer from a daemon that sends these bytes and then goes.
+    fn answer(sent: &'static [u8]) -> Option<Vec<u8>> {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("hook");
+        let listener = UnixListener::bind(&path).expect("a socket");
+        let serving = thread::spawn(move || {
+            let (mut stream, _) = listener.accept().expect("a connection");
+            stream.read_exact(&mut [0; 2]).expect("a message");
+            stream.write_all(sent).expect("a listener");
+        });
+        let delivered = deliver(&path, b"{}", true);
+        serving.join().expect("a daemon");
+        match delivered {
+            Delivered::Held(held) => held.answer(),
+            Delivered::No | Delivered::Taken => None,
+        }
+    }
+
+    #[test]
+    fn an_answer_counts_whole_or_not_at_all() {
+        assert_eq!(answer(b"={}\n"), Some(b"{}\n".to_vec()));
+        for broken in [&b"="[..], b"={", b"+", b"-", b"+{}\n"] {
+            assert_eq!(answer(broken), None, "{broken:?}");
+        }
+    }
 
     /// Runs a delivery against a daemon that does as the closure says with the one connection it takes.
     fn against(
@@ -81,7 +155,7 @@ mod tests {
         let listener = UnixListener::bind(&path).expect("a socket");
         let serving = thread::spawn(move || daemon(listener.accept().expect("a connection").0));
         let begun = Instant::now();
-        let taken = deliver(&path, message);
+        let taken = is_taken(&path, message);
         let took = begun.elapsed();
         serving.join().expect("a daemon");
         (taken, took)
@@ -126,7 +200,7 @@ mod tests {
             // More than the backlog holds.
             for _ in 0..3 {
                 let begun = Instant::now();
-                assert!(!deliver(&path, &vec![b'x'; size]));
+                assert!(!is_taken(&path, &vec![b'x'; size]));
                 let took = begun.elapsed();
                 assert!(took >= Duration::from_millis(140) && took < Duration::from_secs(2), "{took:?}");
             }
@@ -142,7 +216,7 @@ mod tests {
         std::fs::write(&file, "text").expect("a file");
         let begun = Instant::now();
         for path in [file.as_path(), dir.path(), &dir.path().join("missing"), &dir.path().join("x".repeat(300))] {
-            assert!(!deliver(path, b"{}"), "{}", path.display());
+            assert!(!is_taken(path, b"{}"), "{}", path.display());
         }
         assert!(begun.elapsed() < Duration::from_millis(140));
     }

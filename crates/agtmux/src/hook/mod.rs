@@ -3,6 +3,9 @@
 //! The agent waits for it, so it does as little as it can and never harms: it says nothing, always succeeds, starts no
 //! runtime and reads no configuration. It hands the payload to the daemon with one write and waits for one byte, since
 //! the daemon reads from the kernel whose child it is. A daemon that does not answer soon finds the hook in the spool.
+//!
+//! One event is different: Claude Code's `PermissionRequest` hook may take its time and answer the question, and so waits for
+//! an answer, if the daemon holds the question. It prints that and nothing else, ever.
 
 mod argument;
 mod cut;
@@ -11,6 +14,7 @@ mod stdin;
 
 use std::env;
 use std::ffi::OsString;
+use std::io::Write;
 use std::panic;
 
 use agtmux_wire::hook::{HookHead, Witness};
@@ -19,6 +23,7 @@ use crate::paths::Paths;
 use crate::platform;
 use crate::spool::Spool;
 use argument::Call;
+use deliver::Delivered;
 
 /// The word on the command line.
 pub const VERB: &str = "hook";
@@ -34,9 +39,11 @@ pub fn run(boot_ns: u64, arguments: impl Iterator<Item = OsString>) {
 }
 
 fn tell(boot_ns: u64, call: Call) {
+    let may_wait = takes_an_answer(&call);
     let payload = cut::to_limit(call.payload.map_or_else(stdin::read, String::into_bytes));
     // Without a place there is nobody to tell, and nobody here to tell that.
     let Ok(paths) = Paths::from_env() else { return };
+    let waits = may_wait.then_some(payload.len());
     let head = HookHead {
         agent: call.agent,
         event: call.event,
@@ -44,17 +51,33 @@ fn tell(boot_ns: u64, call: Call) {
         pid: std::process::id(),
         tmux: variable("TMUX"),
         tmux_pane: variable("TMUX_PANE"),
+        waits,
         witness: None,
     };
-    if deliver::deliver(&paths.hook_socket(), &head.message(&payload)) {
-        return;
+    match deliver::deliver(&paths.hook_socket(), &head.message(&payload), waits.is_some()) {
+        Delivered::No => {}
+        Delivered::Taken => return,
+        Delivered::Held(held) => {
+            if let Some(answer) = held.answer()
+                && std::io::stdout().write_all(&answer).and_then(|()| std::io::stdout().flush()).is_ok()
+            {
+                held.passed_on();
+            }
+            return;
+        }
     }
     // A daemon that runs may know the conversation of an agent outside of any pane; later it could only guess.
     if head.tmux_pane.is_some() {
         let witness = Witness { boot_id: platform::boot_id(), ancestors: platform::ancestors(head.pid) };
         // A disk that takes nothing leaves nothing to be done.
-        Spool::new(paths.spool_dir()).keep(HookHead { witness: Some(witness), ..head }, &payload).ok();
+        Spool::new(paths.spool_dir()).keep(HookHead { witness: Some(witness), waits: None, ..head }, &payload).ok();
     }
+}
+
+/// Whether the agent goes on showing its dialog while the hook runs, and reads an answer from it. The settings have to name
+/// the event: there the agent also says for how long it would wait.
+fn takes_an_answer(call: &Call) -> bool {
+    call.agent == "claude" && call.event.as_deref() == Some("PermissionRequest")
 }
 
 fn variable(name: &str) -> Option<String> {

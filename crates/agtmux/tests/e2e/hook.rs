@@ -346,6 +346,7 @@ fn garbage(count: usize) -> Vec<Vec<u8>> {
             pid: u32::try_from(number).unwrap(),
             tmux: Some("/nowhere,x,,y".to_owned()),
             tmux_pane: Some(["%0", "%99999999999999999999", "; rm -rf", ""][random.below(4)].to_owned()),
+            waits: None,
             witness: None,
         };
         // Without a session, or one that is no text, no event of Claude means anything.

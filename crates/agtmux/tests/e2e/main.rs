@@ -8,6 +8,7 @@
 
 mod common;
 
+mod approve;
 mod classify;
 mod commands;
 mod daemon;

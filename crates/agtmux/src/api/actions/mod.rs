@@ -1,5 +1,6 @@
 //! Actions on agents: one file per verb, and what they share.
 
 pub mod actor;
+pub mod approve;
 pub mod kill;
 pub mod snapshots;

@@ -2,7 +2,9 @@
 //!
 //! [`socket`] reads them and who sent them, [`spooled`] those that found no daemon; [`taking`] asks
 //! [`agtmux_agents::translate`] what they mean and [`owner`] whose they are, and answers only when they are in the log.
+//! [`held`] keeps the one kind waiting whose agent takes an answer.
 
+mod held;
 mod owner;
 mod recent;
 mod socket;
@@ -11,6 +13,7 @@ mod taking;
 mod unowned;
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use agtmux_agents::translate::Translator;
 use tokio::net::UnixListener;
@@ -29,11 +32,13 @@ pub struct Hooks {
     translator: Mutex<Translator>,
     recent: Mutex<Recent>,
     unowned: Mutex<Unowned>,
+    /// How long a hook waits with a question.
+    patience: Duration,
 }
 
 impl Hooks {
-    /// Takes hooks in for a daemon.
-    pub fn new(handle: Handle, manifests: Manifests, spool: Spool) -> Arc<Self> {
+    /// Takes hooks in for a daemon. One with a question waits for `patience`.
+    pub fn new(handle: Handle, manifests: Manifests, spool: Spool, patience: Duration) -> Arc<Self> {
         Arc::new(Self {
             handle,
             manifests,
@@ -41,6 +46,7 @@ impl Hooks {
             translator: Mutex::default(),
             recent: Mutex::default(),
             unowned: Mutex::default(),
+            patience,
         })
     }
 

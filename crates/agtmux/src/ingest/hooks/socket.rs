@@ -11,6 +11,7 @@ use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 
 use super::Hooks;
+use super::held::Question;
 use crate::platform;
 
 /// How many hooks are heard at once; the others wait at the door.
@@ -30,8 +31,12 @@ pub(super) async fn serve(hooks: &Arc<Hooks>, listener: UnixListener) {
             Ok((stream, _)) => {
                 let hooks = Arc::clone(hooks);
                 tokio::spawn(async move {
-                    hear(&hooks, stream).await;
+                    let waits = hear(&hooks, stream).await;
+                    // One that waits is in nobody's way.
                     drop(place);
+                    if let Some((stream, question)) = waits {
+                        hooks.hold(stream, question).await;
+                    }
                 });
             }
             Err(error) => {
@@ -42,25 +47,49 @@ pub(super) async fn serve(hooks: &Arc<Hooks>, listener: UnixListener) {
     }
 }
 
-/// Hears one hook. Without an answer it goes to the spool, so silence is always safe.
-async fn hear(hooks: &Hooks, mut stream: UnixStream) {
-    let Ok(peer) = stream.peer_cred() else { return };
+/// Hears one hook. Without an answer it goes to the spool, so silence is always safe. Gives the hook back if it has a
+/// question and would wait.
+async fn hear(hooks: &Hooks, mut stream: UnixStream) -> Option<(UnixStream, Question)> {
+    let peer = stream.peer_cred().ok()?;
     if peer.uid() != rustix::process::getuid().as_raw() {
-        return;
+        return None;
     }
-    let mut message = Vec::new();
-    let mut bounded = (&mut stream).take(MESSAGE_LIMIT as u64 + 1);
-    if !timeout(PATIENCE, bounded.read_to_end(&mut message)).await.is_ok_and(|read| read.is_ok())
-        || message.len() > MESSAGE_LIMIT
-    {
-        return;
-    }
+    let message = timeout(PATIENCE, read(&mut stream)).await.ok()??;
     // Read while the sender waits for its answer, and so is still there.
     let lineage = peer.pid().and_then(|pid| u32::try_from(pid).ok()).map(platform::ancestors).unwrap_or_default();
     let lineage = lineage.into_iter().map(|(pid, start)| ProcessKey { pid, start }).collect();
-    let Some((head, payload)) = HookHead::parse(&message) else { return };
-    if hooks.take_in(head, payload, lineage).await.is_ok() {
-        // A hook that no longer waits has told the spool as well, and will be known there.
-        stream.write_all(&[TAKEN]).await.ok();
+    let (head, payload) = HookHead::parse(&message)?;
+    let would_wait = head.waits.is_some();
+    match hooks.take_in(head, payload, lineage).await {
+        Ok(Some(question)) if would_wait && !hooks.patience.is_zero() => Some((stream, question)),
+        Ok(_) => {
+            // A hook that no longer waits has told the spool as well, and will be known there.
+            stream.write_all(&[TAKEN]).await.ok();
+            None
+        }
+        Err(_) => None,
     }
+}
+
+/// Reads one message: up to the end, or as much as its head says.
+async fn read(stream: &mut UnixStream) -> Option<Vec<u8>> {
+    let mut message = Vec::with_capacity(16 * 1024);
+    let mut wanted = None;
+    while wanted.is_none_or(|wanted| message.len() < wanted) {
+        if message.len() > MESSAGE_LIMIT {
+            return None;
+        }
+        let had = message.len();
+        if stream.read_buf(&mut message).await.ok()? == 0 {
+            return (wanted.is_none()).then_some(message);
+        }
+        // The head is whole with the first line end.
+        if wanted.is_none()
+            && !message[..had].contains(&b'\n')
+            && let Some((HookHead { waits: Some(length), .. }, rest)) = HookHead::parse(&message)
+        {
+            wanted = Some(message.len() - rest.len() + length.min(MESSAGE_LIMIT));
+        }
+    }
+    (message.len() <= MESSAGE_LIMIT).then_some(message)
 }

@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use agtmux_agents::Reading;
+use agtmux_agents::answer;
 use agtmux_agents::translate::{self, Translation};
 use agtmux_core::id::{ProcessKey, RuntimeId, TargetName};
 use agtmux_core::signal::{Claim, Signal, Source};
@@ -16,6 +17,7 @@ use futures_util::future;
 use serde_json::Value;
 
 use super::Hooks;
+use super::held::Question;
 use super::owner::{self, Owner, Sender};
 use super::recent::Progress;
 use crate::daemon::roster::{Conversation, Member};
@@ -29,7 +31,8 @@ use crate::target::socket;
 const SEARCHED: usize = 128 * 1024;
 
 impl Hooks {
-    /// Takes in one hook. Once this has succeeded it need not be told again: it is in the log, or of no use to it.
+    /// Takes in one hook. Once this has succeeded it need not be told again: it is in the log, or of no use to it. Gives
+    /// the question that could be answered by the hook.
     ///
     /// # Errors
     /// Fails when the log does not take it, when the daemon is ending, and when it is better told by the spool.
@@ -38,10 +41,10 @@ impl Hooks {
         head: HookHead,
         payload: &[u8],
         lineage: Vec<ProcessKey>,
-    ) -> Result<(), CommandError> {
+    ) -> Result<Option<Question>, CommandError> {
         let name = (head.boot_ns, head.pid);
         match locked(&self.recent).begin(name) {
-            Some(Progress::Done) => return Ok(()),
+            Some(Progress::Done) => return Ok(None),
             Some(Progress::UnderWay) => return Err(later("it is being taken in")),
             None => {}
         }
@@ -50,7 +53,12 @@ impl Hooks {
         taken
     }
 
-    async fn tell(&self, head: &HookHead, payload: &[u8], lineage: Vec<ProcessKey>) -> Result<(), CommandError> {
+    async fn tell(
+        &self,
+        head: &HookHead,
+        payload: &[u8],
+        lineage: Vec<ProcessKey>,
+    ) -> Result<Option<Question>, CommandError> {
         let text = String::from_utf8_lossy(payload);
         let parsed = parse(&text);
         // The translator remembers what it reads, so what the spool will tell again must not be read now.
@@ -70,19 +78,21 @@ impl Hooks {
                 self.handle.hooks().passed_over();
             }
             Owner::Member(member) => {
-                self.post(said(head, claim(Some(member.runtime.clone()), &sender), &translation, &text)).await?;
+                let claim = claim(Some(member.runtime.clone()), sender.lineage.clone());
+                self.post(said(head, claim, &translation, &text)).await?;
                 self.learn(&member, conversation(&translation)).await?;
                 self.handle.hooks().taken();
+                return Ok(question(head, &member, sender, &translation, &text));
             }
             Owner::SenderGone => return Err(later("its sender is gone")),
             Owner::NotFoundYet => {
                 self.watch_server(head.tmux.as_deref()).await?;
-                self.post(said(head, claim(None, &sender), &translation, &text)).await?;
+                self.post(said(head, claim(None, sender.lineage.clone()), &translation, &text)).await?;
                 locked(&self.unowned).push(Instant::now(), sender, conversation(&translation));
                 self.handle.hooks().taken();
             }
         }
-        Ok(())
+        Ok(None)
     }
 
     /// Tells each agent that is found what its hooks called the conversation before it was.
@@ -134,7 +144,7 @@ impl Hooks {
     }
 
     /// Logs all that a hook says, in one go.
-    async fn post(&self, said: Said) -> Result<(), CommandError> {
+    pub(super) async fn post(&self, said: Said) -> Result<(), CommandError> {
         let posts = said.into_signals().into_iter().map(|signal| self.handle.post(signal));
         for posted in future::join_all(posts).await {
             match posted {
@@ -184,14 +194,26 @@ fn is_own(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|meta| meta.uid() == rustix::process::getuid().as_raw())
 }
 
-fn claim(runtime: Option<RuntimeId>, sender: &Sender) -> Claim {
-    Claim {
-        target: TargetName::new(LOCAL),
-        runtime,
-        pane: None,
-        process: None,
-        ancestors: Some(sender.lineage.clone()),
-    }
+pub(super) fn claim(runtime: Option<RuntimeId>, lineage: Vec<ProcessKey>) -> Claim {
+    Claim { target: TargetName::new(LOCAL), runtime, pane: None, process: None, ancestors: Some(lineage) }
+}
+
+/// What could be answered by the hook that told this.
+fn question(
+    head: &HookHead,
+    member: &Member,
+    sender: Sender,
+    translation: &Translation,
+    payload: &str,
+) -> Option<Question> {
+    let payload = parse(payload).ok()?;
+    Some(Question {
+        agent: head.agent.clone(),
+        runtime: member.runtime.clone(),
+        lineage: sender.lineage,
+        hash: answer::question(&head.agent, &payload, translation)?.to_owned(),
+        payload,
+    })
 }
 
 fn conversation(translation: &Translation) -> Conversation {
@@ -246,6 +268,6 @@ fn is_refusal(code: ErrorCode) -> bool {
     )
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,0 +1,110 @@
+//! `approve` and `deny`: the answer to the very question that was read, by the surest way that the agent has.
+//!
+//! | way | how it is bound to the question |
+//! |---|---|
+//! | its hook | the hook that asked is the one that is answered |
+//! | its server | the request is named by its id |
+//! | a key | the dialog on the screen is the one that was read, by its text, inside tmux, as the key is pressed |
+//!
+//! The person at the terminal is always free to answer first.
+
+use agtmux_agents::answer::Decision;
+use agtmux_core::action::{Actor, AimedAt, Snapshot, Verb};
+use agtmux_core::prompt::Prompt;
+use agtmux_wire::action::{Aim, PromptItem};
+use agtmux_wire::approve::{AnswerOutcome, AnswerWay, Answered};
+use agtmux_wire::error::ErrorCode;
+
+use super::{Done, Hands};
+use crate::error::CommandError;
+
+/// The longest reason, in bytes.
+const REASON_LIMIT: usize = 16 * 1024;
+
+impl Hands {
+    /// Answers what an agent asks permission for.
+    ///
+    /// # Errors
+    /// Refused, or failed; both are in the log.
+    pub async fn answer(&self, decision: Decision, aim: Aim, actor: Actor) -> Result<Answered, CommandError> {
+        let verb = match &decision {
+            Decision::Allow => Verb::Approve,
+            Decision::Deny { reason } => {
+                reason.as_deref().map_or(Ok(()), is_plain)?;
+                Verb::Deny
+            }
+        };
+        let hands = self.clone();
+        let by = actor.agent.clone();
+        self.carry_out(verb, aim, actor, verb.name().to_owned(), move |snapshot| async move {
+            let (Some(aimed), Some(prompt)) = asked(&snapshot) else {
+                return Err(CommandError::internal("an answer was prepared without a question"));
+            };
+            if by.as_ref() == Some(&aimed.runtime) {
+                let message = format!("{} cannot answer what it asks itself", aimed.runtime);
+                return Err(CommandError::new(ErrorCode::NotAllowed, message).hint("it is asking a person"));
+            }
+            let (way, is_confirmed) = hands.give(&snapshot, aimed, prompt, &decision).await?;
+            let outcome = match &decision {
+                _ if !is_confirmed => AnswerOutcome::Unconfirmed,
+                Decision::Allow => AnswerOutcome::Approved,
+                Decision::Deny { .. } => AnswerOutcome::Denied,
+            };
+            let about = prompt.subject.as_deref().unwrap_or(&prompt.hash);
+            let done = if is_confirmed { "" } else { ", which could not be confirmed" };
+            let result = format!("answered {about:?} {}{done}", way.words());
+            let answer = Answered {
+                action_id: snapshot.action.to_string(),
+                outcome,
+                way,
+                prompt: PromptItem { hash: prompt.hash.clone(), subject: prompt.subject.clone() },
+                runtime_id: aimed.runtime.to_string(),
+                agent: aimed.agent.to_string(),
+                pane_id: snapshot.pane.pane.to_string(),
+            };
+            Ok(Done { answer, result })
+        })
+        .await
+    }
+
+    /// Gives an answer. How, and whether the agent has it.
+    async fn give(
+        &self,
+        _snapshot: &Snapshot,
+        aimed: &AimedAt,
+        prompt: &Prompt,
+        decision: &Decision,
+    ) -> Result<(AnswerWay, bool), CommandError> {
+        match self.handle.questions().answer(&aimed.runtime, prompt, decision.clone()).await {
+            Some(true) => Ok((AnswerWay::Hook, true)),
+            Some(false) => Err(answered_meanwhile(aimed)),
+            None => Err(CommandError::new(ErrorCode::PreconditionFailed, "no hook of it waits for an answer")),
+        }
+    }
+}
+
+fn asked(snapshot: &Snapshot) -> (Option<&AimedAt>, Option<&Prompt>) {
+    let aimed = snapshot.runtime.as_ref();
+    (aimed, aimed.and_then(|aimed| aimed.prompt.as_ref()))
+}
+
+/// Somebody else was faster.
+fn answered_meanwhile(aimed: &AimedAt) -> CommandError {
+    let message = format!("{} was answered by somebody else that very moment", aimed.runtime);
+    CommandError::new(ErrorCode::PreconditionFailed, message).hint(format!("`agtmux explain {}`", aimed.runtime))
+}
+
+/// A reason is shown to a person and read by a model: text, and not without end.
+fn is_plain(reason: &str) -> Result<(), CommandError> {
+    if reason.len() > REASON_LIMIT {
+        let message = format!("a reason of {} bytes is too long", reason.len());
+        return Err(CommandError::new(ErrorCode::Usage, message).hint(format!("{REASON_LIMIT} bytes at most")));
+    }
+    if reason.trim().is_empty() {
+        return Err(CommandError::new(ErrorCode::Usage, "the reason is empty").hint("leave --reason out"));
+    }
+    if reason.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t')) {
+        return Err(CommandError::new(ErrorCode::Usage, "the reason has control characters").hint("plain text only"));
+    }
+    Ok(())
+}
