@@ -1,6 +1,7 @@
 //! The typist's command line.
 
 use std::io::{Write as _, stderr, stdout};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use agtmux_typist::inject::Way;
@@ -53,6 +54,9 @@ struct RunArguments {
     /// The agents take Enter so many milliseconds after a paste for a part of it
     #[arg(long, default_value_t = 0)]
     settle: u64,
+    /// The program agtmux; by default the one beside this program
+    #[arg(long)]
+    agtmux: Option<PathBuf>,
     /// Repeats a run; by default each is another
     #[arg(long)]
     seed: Option<u64>,
@@ -80,6 +84,8 @@ fn main() -> ExitCode {
 
 fn run_all(arguments: &RunArguments) -> Result<()> {
     let seed = arguments.seed.unwrap_or_else(|| fastrand::u64(..));
+    let beside = std::env::current_exe()?.with_file_name("agtmux");
+    let agtmux = arguments.agtmux.clone().unwrap_or(beside);
     let manner = |name: &str, value: u64| [format!("--{name}"), value.to_string()];
     let mut runs = Vec::new();
     for way in &arguments.ways {
@@ -97,6 +103,7 @@ fn run_all(arguments: &RunArguments) -> Result<()> {
             ]
             .concat(),
             seed,
+            agtmux: agtmux.clone(),
         };
         writeln!(stderr(), "{}: {} messages, seed {seed}, load {}", way.name(), plan.messages, load())?;
         let outcome = run(&plan)?;

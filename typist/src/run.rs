@@ -44,6 +44,8 @@ pub struct Plan {
     pub manners: Vec<String>,
     /// Of everything that is random.
     pub seed: u64,
+    /// The program agtmux.
+    pub agtmux: PathBuf,
 }
 
 /// What came of it.
@@ -109,7 +111,8 @@ impl<'a> Scene<'a> {
         let tmux = stage.tmux();
         let session = format!("p{number}");
         let journal = stage.path(&format!("journal.{number}"));
-        let mut program = vec![OsString::from(std::env::current_exe()?), "tui".into()];
+        let mut program = plan.way.wrapper(&plan.agtmux);
+        program.extend([OsString::from(std::env::current_exe()?), "tui".into()]);
         program.extend(plan.manners.iter().map(OsString::from));
         program.extend([
             "--journal".into(),
@@ -133,7 +136,7 @@ impl<'a> Scene<'a> {
     fn play(mut self) -> Result<Played> {
         let plan = self.plan;
         let share = |all: usize| all.div_ceil(plan.panes);
-        let injector = plan.way.to(&self.tmux, &self.pane);
+        let injector = plan.way.to(&self.tmux, &self.pane, self.random.fork())?;
         let session = self.session.clone();
         let sender = Sender { plan, session, injector, random: self.random.fork(), texts: Vec::new(), put_off: 0 };
         let terminals = 1 + self.random.u16(..2);

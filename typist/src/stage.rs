@@ -69,6 +69,12 @@ impl Tmux {
         Ok(output(&mut command)?.trim().to_owned())
     }
 
+    /// The socket of the wrapper in a pane.
+    pub fn shim(&self, pane: &str) -> Result<PathBuf> {
+        let pid = self.run(&["display-message", "-p", "-t", pane, "#{pane_pid}"])?;
+        Ok(self.root.join("run/agtmux/shim").join(format!("{}.sock", pid.trim())))
+    }
+
     /// Runs a command and gives what it printed.
     pub fn run(&self, arguments: &[&str]) -> Result<String> {
         output(self.command().args(arguments))

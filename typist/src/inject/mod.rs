@@ -2,9 +2,14 @@
 
 mod atomic;
 mod naive;
+mod shim;
+
+use std::ffi::OsString;
+use std::path::Path;
 
 use anyhow::Result;
 use clap::ValueEnum;
+use fastrand::Rng;
 
 use crate::stage::Tmux;
 
@@ -15,6 +20,8 @@ pub enum Way {
     Naive,
     /// The same in one command inside tmux, if the cursor stands where it stands in an empty input
     Atomic,
+    /// Through the wrapper, `agtmux wrap`, which holds the keys of the person meanwhile
+    Shim,
 }
 
 impl Way {
@@ -24,17 +31,27 @@ impl Way {
         match self {
             Self::Naive => "naive",
             Self::Atomic => "atomic",
+            Self::Shim => "shim",
+        }
+    }
+
+    /// What the agent's command begins with, for this way to work.
+    #[must_use]
+    pub fn wrapper(self, agtmux: &Path) -> Vec<OsString> {
+        match self {
+            Self::Naive | Self::Atomic => Vec::new(),
+            Self::Shim => vec![agtmux.into(), "wrap".into(), "--".into()],
         }
     }
 
     /// An injector for a pane.
-    #[must_use]
-    pub fn to(self, tmux: &Tmux, pane: &str) -> Box<dyn Injector> {
+    pub fn to(self, tmux: &Tmux, pane: &str, random: Rng) -> Result<Box<dyn Injector>> {
         let (tmux, pane) = (tmux.clone(), pane.to_owned());
-        match self {
+        Ok(match self {
             Self::Naive => Box::new(naive::Naive { tmux, pane }),
             Self::Atomic => Box::new(atomic::Atomic { tmux, pane }),
-        }
+            Self::Shim => Box::new(shim::Shim { socket: tmux.shim(&pane)?, random }),
+        })
     }
 }
 
