@@ -9,6 +9,7 @@ pub mod client;
 pub mod composer;
 pub mod inject;
 pub mod journal;
+pub mod mischief;
 pub mod oracle;
 pub mod person;
 pub mod report;

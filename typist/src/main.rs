@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use agtmux_typist::inject::Way;
+use agtmux_typist::mischief::Mischief;
 use agtmux_typist::run::{Plan, run};
 use agtmux_typist::{body, report, tui};
 use anyhow::{Result, ensure};
@@ -57,6 +58,12 @@ struct RunArguments {
     /// The program agtmux; by default the one beside this program
     #[arg(long)]
     agtmux: Option<PathBuf>,
+    /// What is done to daemon and wrappers meanwhile
+    #[arg(long)]
+    mischief: Option<Mischief>,
+    /// How often
+    #[arg(long, default_value_t = 100)]
+    times: usize,
     /// Repeats a run; by default each is another
     #[arg(long)]
     seed: Option<u64>,
@@ -104,6 +111,7 @@ fn run_all(arguments: &RunArguments) -> Result<()> {
             .concat(),
             seed,
             agtmux: agtmux.clone(),
+            mischief: arguments.mischief.map(|mischief| (mischief, arguments.times)),
         };
         writeln!(stderr(), "{}: {} messages, seed {seed}, load {}", way.name(), plan.messages, load())?;
         let outcome = run(&plan)?;

@@ -6,12 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use fastrand::Rng;
+use rustix::process::{Pid, test_kill_process};
 
 use crate::body;
 use crate::inject::{Attempt, Injector, Way};
 use crate::journal::{Entry, Reader};
+use crate::mischief::{Mischief, Victim};
 use crate::oracle::{Verdict, judge};
 use crate::person::Person;
 use crate::stage::{Stage, Tmux};
@@ -46,6 +48,8 @@ pub struct Plan {
     pub seed: u64,
     /// The program agtmux.
     pub agtmux: PathBuf,
+    /// What is done meanwhile, and how often. Messages and lines go on until it is done.
+    pub mischief: Option<(Mischief, usize)>,
 }
 
 /// What came of it.
@@ -88,13 +92,27 @@ pub fn run(plan: &Plan) -> Result<Outcome> {
     let mut random = Rng::with_seed(plan.seed);
     let scenes = (0..plan.panes).map(|number| Scene::set(plan, &stage, number, random.fork()));
     let scenes = scenes.collect::<Result<Vec<_>>>()?;
+    let victims = scenes.iter().map(Scene::victim).collect::<Result<Vec<_>>>()?;
+    let troubled = AtomicBool::new(plan.mischief.is_some());
     let played = thread::scope(|scope| {
-        let threads: Vec<_> = scenes.into_iter().map(|scene| scope.spawn(move || scene.play())).collect();
-        threads
-            .into_iter()
-            .map(|thread| thread.join().unwrap_or_else(|_| bail!("a pane's thread panicked")))
-            .collect::<Result<Vec<_>>>()
+        let mischief = scope.spawn(|| {
+            let made = plan.mischief.map_or(Ok(()), |(mischief, times)| {
+                mischief.make(times, &stage.tmux(), &plan.agtmux, &victims, &mut random)
+            });
+            troubled.store(false, Ordering::Release);
+            made
+        });
+        let troubled = &troubled;
+        let threads: Vec<_> = scenes.into_iter().map(|scene| scope.spawn(move || scene.play(troubled))).collect();
+        let played =
+            threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| bail!("a pane's thread panicked")));
+        let played = played.collect::<Result<Vec<_>>>();
+        mischief.join().unwrap_or_else(|_| bail!("the mischief panicked"))?;
+        played
     })?;
+    for victim in &victims {
+        ensure!(test_kill_process(victim.agent).is_ok(), "the agent {:?} is gone", victim.agent);
+    }
     let mut outcome = Outcome { took: started.elapsed(), ..Outcome::default() };
     for pane in played {
         outcome.put_off += pane.put_off;
@@ -112,7 +130,7 @@ impl<'a> Scene<'a> {
         let session = format!("p{number}");
         let journal = stage.path(&format!("journal.{number}"));
         let mut program = plan.way.wrapper(&plan.agtmux);
-        program.extend([OsString::from(std::env::current_exe()?), "tui".into()]);
+        program.extend([stage.agent()?.into(), "tui".into()]);
         program.extend(plan.manners.iter().map(OsString::from));
         program.extend([
             "--journal".into(),
@@ -133,7 +151,17 @@ impl<'a> Scene<'a> {
         Ok(Self { plan, tmux, session, pane, journal, random })
     }
 
-    fn play(mut self) -> Result<Played> {
+    fn victim(&self) -> Result<Victim> {
+        let wrapper = self.tmux.run(&["display-message", "-p", "-t", &self.pane, "#{pane_pid}"])?;
+        let wrapper = Pid::from_raw(wrapper.trim().parse()?).context("the pane is empty")?;
+        let agent = match Reader::of(self.journal.clone()).entries()? {
+            [Entry::Started(pid), ..] => Pid::from_raw(i32::try_from(*pid)?).context("no agent")?,
+            _ => bail!("the agent in {} did not start", self.session),
+        };
+        Ok(Victim { wrapper, agent, socket: self.tmux.shim(&self.pane)? })
+    }
+
+    fn play(mut self, troubled: &AtomicBool) -> Result<Played> {
         let plan = self.plan;
         let share = |all: usize| all.div_ceil(plan.panes);
         let injector = plan.way.to(&self.tmux, &self.pane, self.random.fork())?;
@@ -145,11 +173,11 @@ impl<'a> Scene<'a> {
         let sent = AtomicBool::new(false);
         let sender = thread::scope(|scope| {
             let sender = scope.spawn(|| {
-                let sender = sender.send_all(share(plan.messages));
+                let sender = sender.send_all(share(plan.messages), troubled);
                 sent.store(true, Ordering::Release);
                 sender
             });
-            while !sent.load(Ordering::Acquire) || person.lines().len() < share(plan.lines) {
+            while !sent.load(Ordering::Acquire) || person.lines().len() < share(plan.lines) || is(troubled) {
                 person.type_line()?;
             }
             sender.join().unwrap_or_else(|_| bail!("a sender panicked"))
@@ -161,6 +189,10 @@ impl<'a> Scene<'a> {
         let verdict = judge(person.lines(), &sender.texts, &reader.submissions()?);
         Ok(Played { verdict, put_off: sender.put_off, bytes, eaten })
     }
+}
+
+fn is(flag: &AtomicBool) -> bool {
+    flag.load(Ordering::Acquire)
 }
 
 /// Waits until as much was submitted as is expected, or until nothing comes any more.
@@ -187,12 +219,14 @@ struct Sender<'a> {
 }
 
 impl Sender<'_> {
-    fn send_all(mut self, count: usize) -> Result<Self> {
-        for number in 0..count {
+    fn send_all(mut self, count: usize, troubled: &AtomicBool) -> Result<Self> {
+        let mut number = 0;
+        while number < count || is(troubled) {
             let size = body::size(&mut self.random).min(self.plan.largest);
             let text = body::message(&mut self.random, number, size);
             self.send(&format!("{}.{number}", self.session), &text)?;
             self.texts.push(text);
+            number += 1;
             thread::sleep(Duration::from_millis(self.random.u64(..1_500)).div_f64(self.plan.haste));
         }
         Ok(self)

@@ -25,6 +25,16 @@ impl Stage {
         Ok(Self { root })
     }
 
+    /// The fake agent, under the name of a real one, so that the daemon takes it for an agent and does all it does with one.
+    pub fn agent(&self) -> Result<PathBuf> {
+        let path = self.path("claude");
+        let us = std::env::current_exe()?;
+        if !path.exists() && std::fs::hard_link(&us, &path).is_err() {
+            std::fs::copy(&us, &path)?;
+        }
+        Ok(path)
+    }
+
     /// A path in it.
     #[must_use]
     pub fn path(&self, name: &str) -> PathBuf {
