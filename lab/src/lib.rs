@@ -13,3 +13,4 @@ mod stage;
 pub mod stories;
 pub mod story;
 mod terminal;
+pub mod typing;

@@ -4,11 +4,13 @@ use std::io::{Write as _, stderr, stdout};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use agtmux_lab::agent::Agent;
 use agtmux_lab::install::Packages;
 use agtmux_lab::model::Server;
 use agtmux_lab::play::{Manner, Outcome, agtmux_beside_us, play};
 use agtmux_lab::story::Story;
-use agtmux_lab::{report, stories};
+use agtmux_lab::{report, stories, typing};
+use agtmux_typist::report::failures;
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::{Args, Parser, Subcommand};
 use tokio::signal::unix::{SignalKind, signal};
@@ -32,6 +34,27 @@ enum Command {
     Model,
     /// Play stories and check what agtmux says
     Run(RunArguments),
+    /// Let somebody type into wrapped agents while messages are sent, and say what became of each
+    Type(TypeArguments),
+}
+
+#[derive(Debug, Args)]
+struct TypeArguments {
+    /// The agents: `claude`, `codex`
+    #[arg(required = true)]
+    agents: Vec<String>,
+    /// How many messages are sent to each
+    #[arg(long, default_value_t = 20)]
+    messages: usize,
+    /// How many lines are typed into each at least
+    #[arg(long, default_value_t = 10)]
+    lines: usize,
+    /// How many times as fast as people type
+    #[arg(long, default_value_t = 1.5)]
+    haste: f64,
+    /// How many messages are in one conversation at most
+    #[arg(long, default_value_t = 50)]
+    conversation: usize,
 }
 
 #[derive(Debug, Args)]
@@ -83,6 +106,7 @@ async fn command(command: Command) -> Result<ExitCode> {
             tokio::signal::ctrl_c().await?;
         }
         Command::Run(arguments) => return run(arguments).await,
+        Command::Type(arguments) => return type_into(arguments).await,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -118,6 +142,36 @@ async fn run(arguments: RunArguments) -> Result<ExitCode> {
     write!(stderr(), "{}", report::summary(&outcomes))?;
     let failed = outcomes.iter().any(|(_, outcome)| outcome.failure.is_some());
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+async fn type_into(arguments: TypeArguments) -> Result<ExitCode> {
+    let (packages, agtmux) = (Packages::ready()?, agtmux_beside_us()?);
+    let mut clean = true;
+    for name in &arguments.agents {
+        let agent = Agent::from_name(name).with_context(|| format!("there is no agent {name}"))?;
+        let mut typed = typing::Typed::default();
+        while typed.messages.len() < arguments.messages || typed.lines.len() < arguments.lines {
+            let left = |wanted: usize, done: usize| wanted.saturating_sub(done).min(arguments.conversation);
+            let (messages, lines) =
+                (left(arguments.messages, typed.messages.len()), left(arguments.lines, typed.lines.len()));
+            typed += typing::converse(agent, &packages, &agtmux, lines, messages, arguments.haste).await?;
+        }
+        for stray in &typed.strays {
+            writeln!(stderr(), "  stray: {:?}", stray.chars().take(400).collect::<String>())?;
+        }
+        writeln!(
+            stdout(),
+            "{agent}: {} messages, {}; {} lines, {}; {} strays, put off {} times",
+            typed.messages.len(),
+            failures(&typed.messages),
+            typed.lines.len(),
+            failures(&typed.lines),
+            typed.strays.len(),
+            typed.put_off
+        )?;
+        clean &= typed.is_clean();
+    }
+    Ok(if clean { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Plays all stories, so many at once, and gives their outcomes in order.

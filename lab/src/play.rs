@@ -142,7 +142,7 @@ impl<'a> Player<'a> {
                 self.act(step);
                 terminal.keys(&["Enter"]).await?;
                 terminal.wait_for(&Regex::new(agent.ready())?, true, START).await?;
-                self.wait_until_keys_count().await?;
+                terminal.wait_until_keys_count(DRAWN).await?;
             }
             Verb::Prompt(text) => {
                 self.paste(text).await?;
@@ -250,25 +250,6 @@ impl<'a> Player<'a> {
             }
         }
         bail!("Enter does nothing")
-    }
-
-    /// An agent draws its composer before it takes keys: a text that is typed too early is kept, but Enter is lost. It
-    /// takes keys when it takes back what was typed.
-    async fn wait_until_keys_count(&self) -> Result<()> {
-        let terminal = &self.stage.terminal;
-        let probe = Regex::new("zq")?;
-        terminal.type_text("zq").await?;
-        terminal.wait_for(&probe, true, DRAWN).await?;
-        let started = Instant::now();
-        while let Err(error) = self.erase(&probe).await {
-            ensure!(started.elapsed() < DRAWN, "{error}");
-        }
-        Ok(())
-    }
-
-    async fn erase(&self, probe: &Regex) -> Result<()> {
-        self.stage.terminal.keys(&["BSpace", "BSpace"]).await?;
-        self.stage.terminal.wait_for(probe, false, Duration::from_secs(1)).await.map(drop)
     }
 
     /// Notes that something is being done now.

@@ -80,6 +80,11 @@ impl Stage {
         self.root.path().join("work")
     }
 
+    /// Where everything of it lies.
+    pub(crate) fn root(&self) -> &Path {
+        self.root.path()
+    }
+
     /// The end of the daemon's log.
     pub(crate) fn daemon_log(&self) -> String {
         let log = fs::read_to_string(self.root.path().join("home/.local/state/agtmux/daemon.log")).unwrap_or_default();

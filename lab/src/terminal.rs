@@ -83,6 +83,24 @@ impl Terminal {
         }
     }
 
+    /// An agent draws its composer before it takes keys: a text that is typed too early is kept, but Enter is lost. It
+    /// takes keys when it takes back what was typed.
+    pub(crate) async fn wait_until_keys_count(&self, within: Duration) -> Result<()> {
+        let probe = Regex::new("zq")?;
+        self.type_text("zq").await?;
+        self.wait_for(&probe, true, within).await?;
+        let started = Instant::now();
+        while let Err(error) = self.erase(&probe).await {
+            ensure!(started.elapsed() < within, "{error}");
+        }
+        Ok(())
+    }
+
+    async fn erase(&self, probe: &Regex) -> Result<()> {
+        self.keys(&["BSpace", "BSpace"]).await?;
+        self.wait_for(probe, false, Duration::from_secs(1)).await.map(drop)
+    }
+
     /// Ends the server and everything in it.
     pub(crate) async fn end(&self) -> Result<()> {
         self.tmux(&["kill-server"]).await.map(drop)

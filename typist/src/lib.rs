@@ -15,5 +15,6 @@ pub mod person;
 pub mod report;
 pub mod run;
 pub mod script;
+pub mod sender;
 pub mod stage;
 pub mod tui;

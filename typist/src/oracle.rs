@@ -94,6 +94,24 @@ pub fn judge(lines: &[String], messages: &[String], submissions: &[&str]) -> Ver
     }
 }
 
+/// Takes apart what an agent put together itself: texts that waited in its queue, handed to the model at once. Only whole texts
+/// with line breaks between them are taken apart; what mixed in the input is not.
+#[must_use]
+pub fn apart<'a>(texts: &[String], submission: &'a str) -> Vec<&'a str> {
+    let mut parts = Vec::new();
+    let mut rest = submission;
+    while !rest.is_empty() {
+        let whole = texts.iter().filter(|text| rest.starts_with(text.as_str())).max_by_key(|text| text.len());
+        let Some((part, after)) = whole.map(|text| rest.split_at(text.len())) else { return vec![submission] };
+        parts.push(part);
+        rest = after.trim_start_matches('\n');
+        if !rest.is_empty() && rest.len() == after.len() {
+            return vec![submission];
+        }
+    }
+    parts
+}
+
 /// Of a text that was not submitted by itself.
 fn trace(text: &str, strays: &[&str]) -> Fate {
     let Some(id) = body::id(text) else { return Fate::Lost };
@@ -134,6 +152,14 @@ mod tests {
             judged(&["U00001 a", "U00002 b"], &["M00001 m", "y"], &["U00002 b", "U00001 a", "M00001 m", "M00001 m"]);
         assert_eq!(verdict.lines, [Fate::Intact, Fate::Reordered]);
         assert_eq!(verdict.messages, [Fate::Duplicated, Fate::Lost]);
+    }
+
+    #[test]
+    fn only_whole_texts_are_taken_apart() {
+        let texts = ["U00001 a\nb", "M00001 c"].map(str::to_owned);
+        assert_eq!(apart(&texts, "U00001 a\nb\nM00001 c"), ["U00001 a\nb", "M00001 c"]);
+        assert_eq!(apart(&texts, "U00001 a\nbM00001 c"), ["U00001 a\nbM00001 c"]);
+        assert_eq!(apart(&texts, "U00001 a\nb\nM00001"), ["U00001 a\nb\nM00001"]);
     }
 
     #[test]

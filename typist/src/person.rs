@@ -17,6 +17,10 @@ use crate::stage::Tmux;
 /// How long a line may take from its Enter to the journal before the other terminal goes on regardless.
 const ARRIVAL: Duration = Duration::from_secs(15);
 
+/// How long an agent may take to draw a line, and a person to react to it.
+const DRAWN: Duration = Duration::from_secs(4);
+const REACTION: Duration = Duration::from_millis(200);
+
 /// How long tmux may take to enter or leave a mode.
 const MODE: Duration = Duration::from_secs(15);
 
@@ -77,6 +81,9 @@ impl Person {
                 1..4 => self.resize()?,
                 _ => {}
             }
+            if stroke.look {
+                self.look()?;
+            }
             self.clients[self.seat].press(&stroke.bytes)?;
         }
         let thought = Duration::from_millis(self.random.u64(200..4_000));
@@ -94,6 +101,21 @@ impl Person {
     pub fn has_arrived(&mut self) -> Result<bool> {
         let Some(line) = self.lines.last() else { return Ok(true) };
         Ok(self.journal.submissions()?.iter().rev().any(|text| text.contains(line.as_str())))
+    }
+
+    /// Waits until the end of the line is on the screen, but not for ever: it may have been torn apart.
+    fn look(&self) -> Result<()> {
+        let seal = self.lines.last().and_then(|line| body::seal(line)).unwrap_or_default();
+        let since = Instant::now();
+        while since.elapsed() < DRAWN {
+            let screen = self.tmux.run(&["capture-pane", "-p", "-J", "-t", &self.pane])?;
+            if screen.contains(seal) {
+                break;
+            }
+            sleep(Duration::from_millis(30));
+        }
+        sleep(REACTION);
+        Ok(())
     }
 
     /// The other terminal, now and then. Bytes from two terminals are in no order, so the last line has to be there first.

@@ -45,12 +45,13 @@ pub fn table(runs: &[(Plan, Outcome)]) -> String {
 }
 
 /// How many are not intact, and in which way; for none, the rate that is excluded with 95 % (rule of three).
-fn failures(fates: &[Fate]) -> String {
+#[must_use]
+pub fn failures(fates: &[Fate]) -> String {
     let count = |fate: Fate| fates.iter().filter(|other| **other == fate).count();
     let failed = fates.len() - count(Fate::Intact);
     let all = fates.len().max(1) as f64;
     if failed == 0 {
-        return format!("0 (≤ {:.3} %)", 300.0 / all);
+        return format!("0 (≤ {:.2} %)", 300.0 / all);
     }
     let mut text = format!("{failed} ({:.1} %):", 100.0 * failed as f64 / all);
     for fate in FATES.into_iter().filter(|fate| *fate != Fate::Intact && count(*fate) > 0) {

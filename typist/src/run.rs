@@ -10,19 +10,16 @@ use anyhow::{Context as _, Result, bail, ensure};
 use fastrand::Rng;
 use rustix::process::{Pid, test_kill_process};
 
-use crate::body;
-use crate::inject::{Attempt, Injector, Way};
+use crate::inject::Way;
 use crate::journal::{Entry, Reader};
 use crate::mischief::{Mischief, Victim};
 use crate::oracle::{Verdict, judge};
 use crate::person::Person;
+use crate::sender::{Sender, together};
 use crate::stage::{Stage, Tmux};
 
 /// How long a fake agent may take to start.
 const START: Duration = Duration::from_secs(20);
-
-/// How long a message may wait for a moment in which nobody types.
-const STARVED: Duration = Duration::from_secs(300);
 
 /// Nothing is submitted any more after so long without a submission.
 const QUIET: Duration = Duration::from_secs(10);
@@ -165,34 +162,19 @@ impl<'a> Scene<'a> {
         let plan = self.plan;
         let share = |all: usize| all.div_ceil(plan.panes);
         let injector = plan.way.to(&self.tmux, &self.pane, self.random.fork())?;
-        let session = self.session.clone();
-        let sender = Sender { plan, session, injector, random: self.random.fork(), texts: Vec::new(), put_off: 0 };
+        let sizes = 1..=plan.largest;
+        let mut sender = Sender::new(injector, &self.session, sizes, plan.haste, self.random.fork());
         let terminals = 1 + self.random.u16(..2);
         let Self { tmux, session, pane, journal, random, .. } = &self;
         let mut person = Person::sit_down(tmux, session, pane, journal.clone(), random.clone(), plan.haste, terminals)?;
-        let sent = AtomicBool::new(false);
-        let sender = thread::scope(|scope| {
-            let sender = scope.spawn(|| {
-                let sender = sender.send_all(share(plan.messages), troubled);
-                sent.store(true, Ordering::Release);
-                sender
-            });
-            while !sent.load(Ordering::Acquire) || person.lines().len() < share(plan.lines) || is(troubled) {
-                person.type_line()?;
-            }
-            sender.join().unwrap_or_else(|_| bail!("a sender panicked"))
-        })?;
+        together(&mut person, &mut sender, share(plan.lines), share(plan.messages), troubled)?;
         let mut reader = Reader::of(journal.clone());
-        await_quiet(&mut reader, person.lines().len() + sender.texts.len())?;
+        await_quiet(&mut reader, person.lines().len() + sender.texts().len())?;
         let eaten = reader.entries()?.iter().filter(|entry| **entry == Entry::EnterEaten).count();
-        let bytes = sender.texts.iter().map(String::len).sum();
-        let verdict = judge(person.lines(), &sender.texts, &reader.submissions()?);
-        Ok(Played { verdict, put_off: sender.put_off, bytes, eaten })
+        let bytes = sender.texts().iter().map(String::len).sum();
+        let verdict = judge(person.lines(), sender.texts(), &reader.submissions()?);
+        Ok(Played { verdict, put_off: sender.put_off(), bytes, eaten })
     }
-}
-
-fn is(flag: &AtomicBool) -> bool {
-    flag.load(Ordering::Acquire)
 }
 
 /// Waits until as much was submitted as is expected, or until nothing comes any more.
@@ -206,41 +188,4 @@ fn await_quiet(journal: &mut Reader, expected: usize) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Sends the messages of one pane.
-struct Sender<'a> {
-    plan: &'a Plan,
-    session: String,
-    injector: Box<dyn Injector>,
-    random: Rng,
-    texts: Vec<String>,
-    put_off: usize,
-}
-
-impl Sender<'_> {
-    fn send_all(mut self, count: usize, troubled: &AtomicBool) -> Result<Self> {
-        let mut number = 0;
-        while number < count || is(troubled) {
-            let size = body::size(&mut self.random).min(self.plan.largest);
-            let text = body::message(&mut self.random, number, size);
-            self.send(&format!("{}.{number}", self.session), &text)?;
-            self.texts.push(text);
-            number += 1;
-            thread::sleep(Duration::from_millis(self.random.u64(..1_500)).div_f64(self.plan.haste));
-        }
-        Ok(self)
-    }
-
-    fn send(&mut self, id: &str, text: &str) -> Result<()> {
-        let since = Instant::now();
-        while self.injector.attempt(id, text).with_context(|| format!("message {id}"))? == Attempt::Busy {
-            self.put_off += 1;
-            if since.elapsed() > STARVED {
-                bail!("{id} found no moment to be sent");
-            }
-            thread::sleep(Duration::from_millis(self.random.u64(10..80)));
-        }
-        Ok(())
-    }
 }

@@ -12,16 +12,18 @@ pub struct Stroke {
     pub after: Duration,
     /// The bytes.
     pub bytes: Vec<u8>,
+    /// Whether the person looks first that all typed so far is on the screen.
+    pub look: bool,
 }
 
 const LEFT: &[u8] = b"\x1b[D";
-const END: &[u8] = b"\x05";
+const RIGHT: &[u8] = b"\x1b[C";
 const BACKSPACE: &[u8] = b"\x7f";
 
 /// All strokes for a line, Enter included.
 #[must_use]
 pub fn strokes(random: &mut Rng, text: &str) -> Vec<Stroke> {
-    let mut fingers = Fingers { random, strokes: Vec::new() };
+    let mut fingers = Fingers { random, strokes: Vec::new(), pasted: false };
     let chars: Vec<char> = text.chars().collect();
     let mut rest = chars.as_slice();
     while !rest.is_empty() {
@@ -36,19 +38,23 @@ pub fn strokes(random: &mut Rng, text: &str) -> Vec<Stroke> {
         }
         rest = after;
     }
-    // Nobody presses Enter in the moment of the last key, and agents take such an Enter for a part of a paste.
     fingers.press(Duration::from_millis(200), b"\r");
+    if let Some(enter) = fingers.strokes.last_mut() {
+        // Agents take an Enter for a part of a paste if it comes too soon; a person waits until the paste is there.
+        enter.look = fingers.pasted;
+    }
     fingers.strokes
 }
 
 struct Fingers<'a> {
     random: &'a mut Rng,
     strokes: Vec<Stroke>,
+    pasted: bool,
 }
 
 impl Fingers<'_> {
     fn press(&mut self, after: Duration, bytes: &[u8]) {
-        self.strokes.push(Stroke { after, bytes: bytes.to_vec() });
+        self.strokes.push(Stroke { after, bytes: bytes.to_vec(), look: false });
     }
 
     /// 30 to 180 ms between two keys, and a thought now and then.
@@ -80,6 +86,7 @@ impl Fingers<'_> {
 
     /// As a terminal sends a paste, perhaps in two reads.
     fn paste(&mut self, piece: &[char]) {
+        self.pasted = true;
         let after = self.pause();
         let text = String::from_iter(piece).replace('\n', "\r");
         let bytes = format!("\x1b[200~{text}\x1b[201~").into_bytes();
@@ -115,8 +122,11 @@ impl Fingers<'_> {
             self.press(pause, LEFT);
         }
         self.key(forgotten[0]);
-        let pause = self.pause();
-        self.press(pause, END);
+        // Not by End: that of a text with several lines is the end of a line.
+        for _ in after {
+            let pause = self.pause();
+            self.press(pause, RIGHT);
+        }
     }
 }
 

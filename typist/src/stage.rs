@@ -68,6 +68,12 @@ pub struct Tmux {
 }
 
 impl Tmux {
+    /// The server whose socket is `t` in a folder that is laid out like a stage.
+    #[must_use]
+    pub fn at(root: &Path) -> Self {
+        Self { root: root.to_owned() }
+    }
+
     /// A session with a program in its one pane; gives the id of the pane.
     pub fn session(&self, name: &str, program: &[&OsStr]) -> Result<String> {
         let mut command = self.command();

@@ -22,6 +22,8 @@ pub(super) enum Message {
 pub(super) struct Request {
     /// The newest words of the person, without what the agent put around them.
     pub(super) prompt: String,
+    /// Everything the person said, oldest first.
+    pub(super) said: Vec<String>,
     /// How often the model has answered since.
     pub(super) round: usize,
     /// The tools that may be used, with the schema of what each takes. Null for one that takes free text.
@@ -45,6 +47,7 @@ impl Request {
                 Message::Person(text) => {
                     let text = without_wrappings(text);
                     if !text.is_empty() {
+                        self.said.push(text.clone());
                         (self.prompt, self.round, answered) = (text, 0, false);
                     }
                 }

@@ -67,6 +67,11 @@ impl Server {
         self.address.port()
     }
 
+    /// Everything the person said in the longest conversation so far, oldest first.
+    pub fn said(&self) -> Vec<String> {
+        lock(&self.record.said).clone()
+    }
+
     /// Everything that was asked so far.
     pub fn asked(&self) -> Vec<Asked> {
         lock(&self.record.asked).clone()
@@ -83,6 +88,7 @@ impl Drop for Server {
 #[derive(Debug, Default)]
 struct Record {
     asked: Mutex<Vec<Asked>>,
+    said: Mutex<Vec<String>>,
     failures: Mutex<BTreeMap<(String, usize), u32>>,
 }
 
@@ -91,6 +97,14 @@ impl Record {
         let mut asked = lock(&self.asked);
         asked.push(Asked { at: Instant::now(), request, body, answer: answer.to_owned(), outside });
         asked.len() as u64
+    }
+
+    /// Keeps what the person said. Agents send their whole conversation with every request.
+    fn hear(&self, request: &Request) {
+        let mut said = lock(&self.said);
+        if !request.tools.is_empty() && request.said.len() > said.len() {
+            said.clone_from(&request.said);
+        }
     }
 
     /// Whether this request still fails, of those that fail a few times and then do not.
@@ -170,6 +184,7 @@ async fn answer(State(record): State<Arc<Record>>, http: HttpRequest) -> Respons
         return StatusCode::BAD_REQUEST.into_response();
     };
     let request = dialect.request(&body);
+    record.hear(&request);
     let reply = decide(&request, &record);
     let id = record.note(asked, body.to_string(), &told(&request, &reply), false);
     match reply {

@@ -11,6 +11,7 @@ use anyhow::Result;
 use clap::ValueEnum;
 use fastrand::Rng;
 
+pub use self::shim::Shim;
 use crate::stage::Tmux;
 
 /// A way to send.
@@ -50,7 +51,7 @@ impl Way {
         Ok(match self {
             Self::Naive => Box::new(naive::Naive { tmux, pane }),
             Self::Atomic => Box::new(atomic::Atomic { tmux, pane }),
-            Self::Shim => Box::new(shim::Shim { socket: tmux.shim(&pane)?, random }),
+            Self::Shim => Box::new(Shim::new(tmux.shim(&pane)?, random)),
         })
     }
 }

@@ -16,9 +16,11 @@ use super::{Attempt, Injector};
 /// Longer than the wrapper ever takes, stalls of the agent included.
 const ANSWER: Duration = Duration::from_secs(60);
 
-pub(super) struct Shim {
-    pub(super) socket: PathBuf,
-    pub(super) random: Rng,
+/// A wrapper, asked by its socket.
+#[derive(Debug)]
+pub struct Shim {
+    socket: PathBuf,
+    random: Rng,
 }
 
 impl Injector for Shim {
@@ -56,6 +58,12 @@ impl Injector for Shim {
 }
 
 impl Shim {
+    /// The wrapper that listens there.
+    #[must_use]
+    pub fn new(socket: PathBuf, random: Rng) -> Self {
+        Self { socket, random }
+    }
+
     fn ask(&self, id: &str, text: &str) -> Result<(BufReader<UnixStream>, Value)> {
         let stream = self.connect()?;
         (&stream).write_all(&request(id, text)).context("the wrapper does not read")?;
