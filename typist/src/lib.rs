@@ -7,6 +7,7 @@
 pub mod body;
 pub mod client;
 pub mod composer;
+pub mod deaths;
 pub mod inject;
 pub mod journal;
 pub mod mischief;

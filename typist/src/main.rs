@@ -3,13 +3,17 @@
 use std::io::{Write as _, stderr, stdout};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use agtmux_typist::inject::Way;
 use agtmux_typist::mischief::Mischief;
 use agtmux_typist::run::{Plan, run};
-use agtmux_typist::{body, report, tui};
+use agtmux_typist::{body, deaths, report, tui};
 use anyhow::{Result, ensure};
 use clap::{Args, Parser, Subcommand};
+
+/// How long agents may be shown after their tmux server has died.
+const PROMISED: Duration = Duration::from_secs(5);
 
 /// People who type while messages come in
 #[derive(Debug, Parser)]
@@ -24,6 +28,21 @@ enum Command {
     Tui(tui::Manners),
     /// Let people type and messages come in, and say what became of each
     Run(RunArguments),
+    /// Kill tmux servers, and see that nothing reaches the one that follows
+    Deaths(DeathArguments),
+}
+
+#[derive(Debug, Args)]
+struct DeathArguments {
+    /// How often
+    #[arg(long, default_value_t = 20)]
+    times: usize,
+    /// With how many agents each
+    #[arg(long, default_value_t = 4)]
+    panes: usize,
+    /// The program agtmux; by default the one beside this program
+    #[arg(long)]
+    agtmux: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -79,6 +98,7 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Tui(manners) => tui::run(&manners),
         Command::Run(arguments) => run_all(&arguments),
+        Command::Deaths(arguments) => die(&arguments),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -91,8 +111,7 @@ fn main() -> ExitCode {
 
 fn run_all(arguments: &RunArguments) -> Result<()> {
     let seed = arguments.seed.unwrap_or_else(|| fastrand::u64(..));
-    let beside = std::env::current_exe()?.with_file_name("agtmux");
-    let agtmux = arguments.agtmux.clone().unwrap_or(beside);
+    let agtmux = program(arguments.agtmux.as_ref())?;
     let manner = |name: &str, value: u64| [format!("--{name}"), value.to_string()];
     let mut runs = Vec::new();
     for way in &arguments.ways {
@@ -127,6 +146,35 @@ fn run_all(arguments: &RunArguments) -> Result<()> {
         "not everything is intact"
     );
     Ok(())
+}
+
+fn die(arguments: &DeathArguments) -> Result<()> {
+    let agtmux = program(arguments.agtmux.as_ref())?;
+    let deaths = deaths::die(arguments.times, arguments.panes, &agtmux)?;
+    let mut shown = deaths.shown;
+    shown.sort_unstable();
+    let at = |share: usize| {
+        shown.get((shown.len() * share / 100).min(shown.len().saturating_sub(1))).copied().unwrap_or_default()
+    };
+    writeln!(
+        stdout(),
+        "{} servers killed with {} agents each: gone after {:?} (median), {:?} (longest); {} actions on them, all refused; load {}",
+        shown.len(),
+        arguments.panes,
+        at(50),
+        at(100),
+        deaths.refused,
+        load()
+    )?;
+    ensure!(at(100) <= PROMISED, "an agent whose server was dead was shown for more than {PROMISED:?}");
+    Ok(())
+}
+
+fn program(chosen: Option<&PathBuf>) -> Result<PathBuf> {
+    let beside = std::env::current_exe()?.with_file_name("agtmux");
+    let agtmux = chosen.cloned().unwrap_or(beside);
+    ensure!(agtmux.exists(), "{} is not there: cargo build --bins", agtmux.display());
+    Ok(agtmux)
 }
 
 /// The machine's load, as far as it tells.
