@@ -18,6 +18,9 @@ use crate::stage::{Stage, Tmux};
 /// How long agtmux may take to see agents.
 const SEEN: Duration = Duration::from_secs(30);
 
+/// How long agents may be shown after their server has died.
+const PROMISED: Duration = Duration::from_secs(5);
+
 /// How long it may show agents whose server is dead before the run fails. What is promised is less, and in the report.
 const GONE: Duration = Duration::from_secs(30);
 
@@ -31,6 +34,30 @@ pub struct Deaths {
     pub shown: Vec<Duration>,
     /// Actions on agents that are gone, all of which were refused.
     pub refused: usize,
+}
+
+impl Deaths {
+    /// In a sentence.
+    #[must_use]
+    pub fn told(&self) -> String {
+        let mut shown = self.shown.clone();
+        shown.sort_unstable();
+        let milliseconds = |place: usize| shown.get(place).map_or(0, Duration::as_millis);
+        format!(
+            "{} tmux servers killed: their agents were gone after {} ms (median), {} ms (longest); {} actions on them, all \
+             refused, and nothing reached the pane that took the id of the first",
+            shown.len(),
+            milliseconds(shown.len() / 2),
+            milliseconds(shown.len().saturating_sub(1)),
+            self.refused
+        )
+    }
+
+    /// Whether nobody was shown for longer than is promised.
+    #[must_use]
+    pub fn is_in_time(&self) -> bool {
+        self.shown.iter().all(|shown| *shown <= PROMISED)
+    }
 }
 
 /// Kills so many servers, each with so many agents. Fails on the first thing that should not be.
@@ -76,16 +103,8 @@ impl House<'_> {
         let pane = self.agent(stage, "heir", &[], &journal)?;
         ensure!(pane == "%0", "the new server begins with {pane}");
         for runtime in &agents {
-            let reference = format!("runtime:{runtime}");
-            for action in [&["kill", "--yes", &reference][..]] {
-                let mut command = self.command(action);
-                let output = command.output().context("agtmux cannot be run")?;
-                let told = String::from_utf8_lossy(&output.stderr);
-                // A command line that is not understood is no refusal.
-                let refused = output.status.code().is_some_and(|code| code != 0 && code != USAGE);
-                ensure!(refused, "{action:?}, whose server is dead: {} {told}", output.status);
-                deaths.refused += 1;
-            }
+            self.refuses(&["kill", "--yes", &format!("runtime:{runtime}")])?;
+            deaths.refused += 1;
         }
         while self.agents()?.intersection(&agents).next().is_some() {
             ensure!(died.elapsed() < GONE, "after {GONE:?} agents are shown whose server is dead");
@@ -100,6 +119,15 @@ impl House<'_> {
             other => bail!("something reached the new %0: {other:?}"),
         }
         self.tmux.run(&["kill-server"]).map(drop)
+    }
+
+    /// An action on an agent that is gone is refused. A command line that is not understood is no refusal.
+    fn refuses(&self, action: &[&str]) -> Result<()> {
+        let output = self.command(action).output().context("agtmux cannot be run")?;
+        let told = String::from_utf8_lossy(&output.stderr);
+        let refused = output.status.code().is_some_and(|code| code != 0 && code != USAGE);
+        ensure!(refused, "{action:?}, whose server is dead: {} {told}", output.status);
+        Ok(())
     }
 
     /// Starts an agent in a session of its own and waits until it reads.

@@ -13,6 +13,7 @@ pub mod journal;
 pub mod mischief;
 pub mod oracle;
 pub mod person;
+pub mod prove;
 pub mod report;
 pub mod run;
 pub mod script;

@@ -30,7 +30,7 @@ pub fn table(runs: &[(Plan, Outcome)]) -> String {
         let strays: usize = outcome.verdicts.iter().map(|verdict| verdict.strays.len()).sum();
         let megabytes = outcome.bytes as f64 / 1e6;
         table.add_row([
-            plan.way.name().to_owned(),
+            plan.name.clone(),
             messages.len().to_string(),
             failures(&messages),
             lines.len().to_string(),
@@ -49,7 +49,10 @@ pub fn table(runs: &[(Plan, Outcome)]) -> String {
 pub fn failures(fates: &[Fate]) -> String {
     let count = |fate: Fate| fates.iter().filter(|other| **other == fate).count();
     let failed = fates.len() - count(Fate::Intact);
-    let all = fates.len().max(1) as f64;
+    let all = fates.len() as f64;
+    if fates.is_empty() {
+        return "–".to_owned();
+    }
     if failed == 0 {
         return format!("0 (≤ {:.2} %)", 300.0 / all);
     }
@@ -59,6 +62,15 @@ pub fn failures(fates: &[Fate]) -> String {
         write!(text, " {} {}", count(fate), fate.word()).ok();
     }
     text
+}
+
+/// The machine's load, as far as it tells.
+#[must_use]
+pub fn load() -> String {
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let averages: Vec<_> = load.split(' ').take(3).collect();
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    format!("{} on {cores} cores", averages.join(" "))
 }
 
 /// Whether nothing at all went wrong.

@@ -27,6 +27,8 @@ const QUIET: Duration = Duration::from_secs(10);
 /// What is run.
 #[derive(Clone, Debug)]
 pub struct Plan {
+    /// What it is called in the report.
+    pub name: String,
     /// How messages are sent.
     pub way: Way,
     /// How many, in all panes together.
