@@ -77,6 +77,7 @@ impl Person {
         for stroke in strokes {
             self.pause(stroke.after);
             match self.random.u32(..600) {
+                _ if stroke.rest => {}
                 0 => self.look_back()?,
                 1..4 => self.resize()?,
                 _ => {}

@@ -12,6 +12,8 @@ pub struct Stroke {
     pub after: Duration,
     /// The bytes.
     pub bytes: Vec<u8>,
+    /// Whether it is the rest of a character or a paste, before which nobody can do anything else.
+    pub rest: bool,
     /// Whether the person looks first that all typed so far is on the screen.
     pub look: bool,
 }
@@ -54,7 +56,11 @@ struct Fingers<'a> {
 
 impl Fingers<'_> {
     fn press(&mut self, after: Duration, bytes: &[u8]) {
-        self.strokes.push(Stroke { after, bytes: bytes.to_vec(), look: false });
+        self.strokes.push(Stroke { after, bytes: bytes.to_vec(), rest: false, look: false });
+    }
+
+    fn press_rest(&mut self, after: Duration, bytes: &[u8]) {
+        self.strokes.push(Stroke { after, bytes: bytes.to_vec(), rest: true, look: false });
     }
 
     /// 30 to 180 ms between two keys, and a thought now and then.
@@ -72,7 +78,7 @@ impl Fingers<'_> {
             let (first, second) = bytes.split_at(self.random.usize(1..bytes.len()));
             self.press(after, first);
             let apart = Duration::from_millis(self.random.u64(..15));
-            self.press(apart, second);
+            self.press_rest(apart, second);
         } else {
             self.press(after, &bytes);
         }
@@ -94,7 +100,7 @@ impl Fingers<'_> {
         let cut = b"\x1b[200~".len() + self.random.usize(..=text.len());
         self.press(after, &bytes[..cut]);
         let apart = Duration::from_millis(self.random.u64(..20));
-        self.press(apart, &bytes[cut..]);
+        self.press_rest(apart, &bytes[cut..]);
     }
 
     /// Wrong keys, noticed, taken back, and then the right ones.
