@@ -159,16 +159,11 @@ async fn type_into(arguments: TypeArguments) -> Result<ExitCode> {
         for stray in &typed.strays {
             writeln!(stderr(), "  stray: {:?}", stray.chars().take(400).collect::<String>())?;
         }
-        writeln!(
-            stdout(),
-            "{agent}: {} messages, {}; {} lines, {}; {} strays, put off {} times",
-            typed.messages.len(),
-            failures(&typed.messages),
-            typed.lines.len(),
-            failures(&typed.lines),
-            typed.strays.len(),
-            typed.put_off
-        )?;
+        let (messages, lines) = (typed.messages.len(), typed.lines.len());
+        writeln!(stdout(), "{agent}: {messages} messages, not intact: {}", failures(&typed.messages))?;
+        writeln!(stdout(), "{agent}: {lines} lines typed, not intact: {}", failures(&typed.lines))?;
+        let (strays, overtaken, put_off) = (typed.strays.len(), typed.overtaken, typed.put_off);
+        writeln!(stdout(), "{agent}: {strays} strays, {overtaken} overtaken in its queue, put off {put_off} times")?;
         clean &= typed.is_clean();
     }
     Ok(if clean { ExitCode::SUCCESS } else { ExitCode::FAILURE })

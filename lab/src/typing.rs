@@ -40,6 +40,8 @@ pub struct Typed {
     pub messages: Vec<Fate>,
     /// What the model was told that is none of them.
     pub strays: Vec<String>,
+    /// How many were told to the model after one that was submitted later. Agents have queues of their own.
+    pub overtaken: usize,
     /// How often a message was put off.
     pub put_off: usize,
 }
@@ -57,6 +59,7 @@ impl AddAssign for Typed {
         self.lines.extend(other.lines);
         self.messages.extend(other.messages);
         self.strays.extend(other.strays);
+        self.overtaken += other.overtaken;
         self.put_off += other.put_off;
     }
 }
@@ -92,9 +95,11 @@ pub async fn converse(
         tokio::time::sleep(Duration::from_millis(50)).await;
     };
     let said: Vec<_> = said.iter().flat_map(|text| apart(&expected, text)).collect();
-    let verdict = judge(&lines, &messages, &said);
+    let mut verdict = judge(&lines, &messages, &said);
+    let fates = verdict.lines.iter_mut().chain(&mut verdict.messages);
+    let overtaken = fates.filter(|fate| **fate == Fate::Reordered).map(|fate| *fate = Fate::Intact).count();
     stage.strike().await?;
-    Ok(Typed { lines: verdict.lines, messages: verdict.messages, strays: verdict.strays, put_off })
+    Ok(Typed { lines: verdict.lines, messages: verdict.messages, strays: verdict.strays, overtaken, put_off })
 }
 
 fn type_and_send(
