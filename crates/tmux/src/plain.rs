@@ -27,6 +27,9 @@ const OUTPUT_LIMIT: u64 = 64 * 1024 * 1024;
 /// What a pipe takes without anybody reading, so that writing to it never waits.
 const PIPE_CAPACITY: usize = 60_000;
 
+/// What a client says whose server ended.
+const GONE: [&str; 4] = ["server exited", "lost server", "no server running", "error connecting to"];
+
 /// Ordinary clients of one server. Never starts one.
 #[derive(Debug, Clone)]
 pub struct Plain {
@@ -99,7 +102,9 @@ impl Plain {
             return Ok(());
         }
         let text = String::from_utf8_lossy(complaints).trim_end().to_owned();
-        if server::is_alive(&self.socket) { Err(ClientError::Refused(text)) } else { Err(closed(&text)) }
+        // Another server may answer there by now.
+        let is_gone = GONE.iter().any(|word| text.contains(word)) || !server::is_alive(&self.socket);
+        if is_gone { Err(closed(&text)) } else { Err(ClientError::Refused(text)) }
     }
 
     /// Starts a client and hands it the script, in one step that cannot be cancelled in the middle: a script that ran for

@@ -10,6 +10,7 @@ mod list;
 mod pipe;
 mod plain;
 mod quoting;
+mod race;
 mod session;
 mod support;
 mod untouched;
