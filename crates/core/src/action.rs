@@ -10,7 +10,7 @@
 //! | verb | needs an agent | its state must stay | and |
 //! |---|---|---|---|
 //! | attach, view-output | no | no | the agent in the pane, if there was one, is the same |
-//! | send | yes | yes | nothing blocks it, it is not compacting, nobody's draft is in its composer |
+//! | send | yes | yes | nothing blocks it, it is not compacting |
 //! | kill | yes | yes | |
 //! | approve, deny | yes | yes | it asks for permission, and for the same thing |
 //!
@@ -22,13 +22,13 @@ use serde::{Deserialize, Serialize};
 use crate::command::{Refusal, RefusalCode, refuse};
 use crate::engine::Engine;
 use crate::event::{Health, ProcessState};
-use crate::facts::Value;
+use crate::facts::{Held, Value};
 use crate::id::{ActionId, AgentId, PaneKey, ProcessKey, RuntimeId, TargetName};
 use crate::prompt::Prompt;
 use crate::reference::RefError;
 use crate::resolve::{self, Standing, Weighed};
 use crate::runtime::{Runtime, Surroundings};
-use crate::signal::{Blocking, Composer};
+use crate::signal::{Blocking, Composer, Source};
 use crate::state::State;
 use crate::time::{Span, Timestamp};
 
@@ -336,6 +336,16 @@ impl Engine {
         }
     }
 
+    /// The sources that said since a place in the log that a turn of this runtime began.
+    pub fn turn_begun_since(&self, runtime: &RuntimeId, seq: u64) -> Vec<Source> {
+        let Some(runtime) = self.state().topology.live(runtime) else {
+            return Vec::new();
+        };
+        let began = |held: &Held| held.value == Value::TurnActive && held.last.seq > seq;
+        let sources = runtime.sources.iter().filter(|(_, record)| record.facts().iter().any(began));
+        sources.map(|(source, _)| *source).collect()
+    }
+
     /// The fresh fact of a kind that weighs most.
     fn strongest<'a>(&self, runtime: &'a Runtime, suits: impl Fn(&Weighed<'a>) -> bool) -> Option<&'a Value> {
         let facts = self.fresh(runtime);
@@ -418,7 +428,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Whether text that is typed at an agent becomes a prompt, and nothing else.
+    /// Whether text that is typed at an agent becomes a prompt, and nothing else. Whether somebody's draft is in the composer is
+    /// not asked here: what is known of that is a moment old, and whoever types looks.
     fn takes_text(&self, runtime: &Runtime) -> Result<(), Refusal> {
         let id = &runtime.id;
         if runtime.process_state.0 == ProcessState::Stopped {
@@ -440,10 +451,6 @@ impl Engine {
         if runtime.verdict.state == State::Running && runtime.verdict.reason == "compacting" {
             let message = format!("{id} is compacting its conversation; text typed now can get lost");
             return Err(refuse(RefusalCode::Blocked, message).hint("wait until it is done"));
-        }
-        if self.composer(runtime) == Some(&Composer::Draft) {
-            let message = format!("somebody's text is in the composer of {id}");
-            return Err(refuse(RefusalCode::Draft, message).hint("let them send it or clear it first"));
         }
         Ok(())
     }

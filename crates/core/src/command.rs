@@ -77,8 +77,6 @@ pub enum RefusalCode {
     TargetUnreachable,
     /// The agent shows something that text would answer.
     Blocked,
-    /// Somebody's text is in the agent's composer.
-    Draft,
 }
 
 impl RefusalCode {
@@ -94,7 +92,6 @@ impl RefusalCode {
             Self::SnapshotExpired => "E_SNAPSHOT_EXPIRED",
             Self::TargetUnreachable => "E_TARGET_UNREACHABLE",
             Self::Blocked => "E_BLOCKED",
-            Self::Draft => "E_DRAFT",
         }
     }
 }

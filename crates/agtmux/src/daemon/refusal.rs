@@ -20,7 +20,6 @@ impl From<Refusal> for CommandError {
             RefusalCode::SnapshotExpired => ErrorCode::SnapshotExpired,
             RefusalCode::TargetUnreachable => ErrorCode::TargetUnreachable,
             RefusalCode::Blocked => ErrorCode::Blocked,
-            RefusalCode::Draft => ErrorCode::Draft,
         };
         Self { code, message: refusal.message, hint: refusal.hint }
     }

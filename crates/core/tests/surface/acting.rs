@@ -58,16 +58,14 @@ fn only(conditions: impl FnOnce(&mut Conditions)) -> Conditions {
     made
 }
 
-/// Text typed at a dialog answers it; text typed at a draft joins it.
+/// Text typed at a dialog answers it. Text typed at a draft joins it, but what is known of a draft is old: whoever types looks.
 #[test]
 fn text_is_only_for_an_agent_that_takes_it_as_a_prompt() {
     let mut stage = stage("idle");
     let send = |stage: &Stage| stage.prepare(Verb::Send, Conditions::default()).map(|_| "ok");
     assert_eq!(send(&stage), Ok("ok"));
     stage.hear(Source::Screen, Signal::Composer { is: Composer::Draft });
-    insta::assert_snapshot!(send(&stage).unwrap_err(), @"somebody's text is in the composer of RT");
-    stage.hear(Source::Screen, Signal::Composer { is: Composer::Ready });
-    assert_eq!(send(&stage), Ok("ok"));
+    assert_eq!(send(&stage), Ok("ok"), "the draft may be gone by now");
     stage.hear(Source::Hook, Signal::TurnStarted);
     assert_eq!(send(&stage), Ok("ok"), "agents queue what comes during a turn");
     stage.hear(Source::Hook, Signal::Working { with: Work::Compacting });
