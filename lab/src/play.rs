@@ -123,6 +123,8 @@ struct Player<'a> {
     fresh: bool,
     /// When what the story waited for was drawn.
     drawn: Option<Instant>,
+    /// What agtmux sent last.
+    sent: Option<String>,
     sights: Vec<Sight>,
 }
 
@@ -130,7 +132,18 @@ impl<'a> Player<'a> {
     fn new(story: &'a Story, stage: &'a Stage, manner: &'a Manner) -> Self {
         let now = Instant::now();
         let done = (String::new(), now);
-        Self { story, stage, manner, started: now, done, position: 0, fresh: false, drawn: None, sights: Vec::new() }
+        Self {
+            story,
+            stage,
+            manner,
+            started: now,
+            done,
+            position: 0,
+            fresh: false,
+            drawn: None,
+            sent: None,
+            sights: Vec::new(),
+        }
     }
 
     async fn step(&mut self, step: &Step) -> Result<()> {
@@ -153,6 +166,8 @@ impl<'a> Player<'a> {
                 self.act(step);
                 self.paste(text).await?;
             }
+            Verb::Send(text) => self.send(step, text).await?,
+            Verb::Received => self.received().await?,
             Verb::Key(keys) => {
                 for (index, key) in keys.iter().enumerate() {
                     if index > 0 {
@@ -221,6 +236,30 @@ impl<'a> Player<'a> {
         terminal.paste(text).await?;
         let once_more = format!("(?s)({}.*){{{}}}", regex::escape(&end), drawn + 1);
         terminal.wait_for(&Regex::new(&once_more)?, true, DRAWN).await.map(drop)
+    }
+
+    /// Has agtmux send a text. It has to know that the agent took it.
+    async fn send(&mut self, step: &Step, text: &str) -> Result<()> {
+        self.act(step);
+        self.fresh = true;
+        let sent = self.stage.agtmux(&["send", &self.stage.terminal.pane, "--text", text, "--json"]).await?;
+        self.tell(&format!("    {}", sent.trim()));
+        self.sent = Some(text.to_owned());
+        Ok(())
+    }
+
+    /// What the model was asked may take a moment to arrive, and comes with every request of the conversation.
+    async fn received(&self) -> Result<()> {
+        let sent = self.sent.as_deref().context("nothing was sent")?;
+        let started = Instant::now();
+        loop {
+            let said = self.stage.model.said();
+            if said.iter().any(|said| said == sent) {
+                return Ok(());
+            }
+            ensure!(started.elapsed() < START, "the model was not given {sent:?} but {said:#?}");
+            tokio::time::sleep(BETWEEN_KEYS).await;
+        }
     }
 
     /// Some agents want a key twice, but not too slowly, which a busy machine cannot promise.

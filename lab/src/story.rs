@@ -6,6 +6,9 @@
 //! start --continue                   the same with arguments
 //! prompt tool:bash:touch x           paste a text, press Enter
 //! type half a thought                paste a text, no Enter
+//! send first\nsecond                 have agtmux send a text; \n, \t and \\ mean what they mean elsewhere
+//! send 60x many a line               the same with sixty lines, numbered
+//! received                           the model was given exactly the text that was sent last
 //! key Escape                         press keys, as tmux calls them
 //! key Escape until / commands        press a key again and again until the screen shows this
 //! shell kill %1                      type a line into the shell
@@ -66,6 +69,10 @@ pub enum Verb {
     Prompt(String),
     /// Pastes a text.
     Type(String),
+    /// Has agtmux send a text.
+    Send(String),
+    /// Checks that the model was given what was sent last.
+    Received,
     /// Presses keys.
     Key(Vec<String>),
     /// Presses a key until the screen shows something.
@@ -160,6 +167,8 @@ fn verb(line: &str) -> Result<Verb, String> {
         "start" => Ok(Verb::Start(rest.to_owned())),
         "prompt" => given(rest).map(Verb::Prompt),
         "type" => given(rest).map(Verb::Type),
+        "send" => given(rest).and_then(|text| lines(&text)).map(Verb::Send),
+        "received" if rest.is_empty() => Ok(Verb::Received),
         "key" => match rest.split_once(" until ") {
             Some((key, pattern)) => pattern_of(pattern).map(|pattern| Verb::KeyUntil(key.to_owned(), pattern)),
             None => given(rest).map(|keys| Verb::Key(keys.split(' ').map(str::to_owned).collect())),
@@ -187,6 +196,35 @@ fn verb(line: &str) -> Result<Verb, String> {
 
 fn given(text: &str) -> Result<String, String> {
     if text.is_empty() { Err("something is missing".to_owned()) } else { Ok(text.to_owned()) }
+}
+
+/// A text, or many numbered lines of it.
+fn lines(text: &str) -> Result<String, String> {
+    let many = text.split_once(' ').and_then(|(count, line)| Some((count.strip_suffix('x')?.parse().ok()?, line)));
+    match many {
+        Some((count, line)) => {
+            let lines: Vec<_> = (1..=count).map(|number: usize| format!("{number} {line}")).collect();
+            Ok(lines.join("\n"))
+        }
+        None => unescaped(text),
+    }
+}
+
+fn unescaped(text: &str) -> Result<String, String> {
+    let mut plain = String::new();
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        plain.push(match c {
+            '\\' => match chars.next() {
+                Some('n') => '\n',
+                Some('t') => '\t',
+                Some('\\') => '\\',
+                other => return Err(format!("\\{other:?} means nothing")),
+            },
+            c => c,
+        });
+    }
+    Ok(plain)
 }
 
 fn screen(rest: &str, shown: bool) -> Result<Verb, String> {
@@ -241,6 +279,14 @@ mod tests {
         assert_eq!(truth.states, ["completed", "idle"]);
         assert_eq!(truth.reason.as_deref(), Some("turn_done"));
         assert_eq!(truth.within, Duration::from_millis(300));
+    }
+
+    #[test]
+    fn what_is_sent_can_have_lines() {
+        assert_eq!(lines(r"a\nb\t\\").unwrap(), "a\nb\t\\");
+        assert_eq!(lines("3x go on").unwrap(), "1 go on\n2 go on\n3 go on");
+        assert_eq!(lines("3 go on").unwrap(), "3 go on");
+        assert!(lines(r"\q").is_err());
     }
 
     #[test]

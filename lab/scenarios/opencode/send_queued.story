@@ -1,0 +1,10 @@
+# What is sent while the agent is busy waits for the turn to end.
+start
+send stream:20
+expect running
+screen tick1
+send stream:3
+expect running
+screen streamed[\s\S]*streamed
+received
+expect completed|idle
