@@ -29,6 +29,7 @@ pub async fn run(options: Options, ready: impl FnOnce()) -> Result<(), CommandEr
         tmux: started.tmux.clone(),
         manifests: started.manifests.clone(),
         locks: Arc::default(),
+        buffers: Arc::default(),
     };
     let server = tokio::spawn(api::serve(door, hands));
     let hooks =

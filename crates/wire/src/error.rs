@@ -60,6 +60,7 @@ error_codes! {
     Usage = "E_USAGE", exit 2, status 400, "The command line or a query parameter is not understood.";
     BadJson = "E_BAD_JSON", exit 2, status 400, "The body is not the JSON that the route takes.";
     UnknownState = "E_UNKNOWN_STATE", exit 2, status 400, "No state has that name.";
+    BadText = "E_BAD_TEXT", exit 2, status 400, "The text cannot be typed at the agent as it is; nothing was typed.";
     BadName = "E_BAD_NAME", exit 2, status 400, "A name has characters that names must not have.";
     NameTaken = "E_NAME_TAKEN", exit 4, status 409, "Another runtime has that name.";
     RefMalformed = "E_REF_MALFORMED", exit 2, status 400, "The reference does not follow the grammar.";

@@ -15,6 +15,7 @@ pub mod explain;
 pub mod hook;
 pub mod kill;
 pub mod list;
+pub mod send;
 pub mod stream;
 pub mod target;
 

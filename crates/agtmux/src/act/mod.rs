@@ -6,8 +6,11 @@
 
 pub mod aim;
 mod approve;
+mod buffers;
 pub mod kill;
 mod lock;
+pub mod look;
+pub mod send;
 
 use std::future::Future;
 use std::path::PathBuf;
@@ -22,6 +25,7 @@ use agtmux_wire::error::ErrorCode;
 use uuid::Uuid;
 
 pub use aim::{Mark, mark};
+pub use buffers::Buffers;
 pub use lock::PaneLocks;
 
 use crate::daemon::Handle;
@@ -40,6 +44,8 @@ pub struct Hands {
     pub manifests: Manifests,
     /// One writer per pane.
     pub locks: Arc<PaneLocks>,
+    /// Where texts are laid on their way into panes.
+    pub buffers: Arc<Buffers>,
 }
 
 /// An action that was carried out: what the one who asked gets, and the line for the log.

@@ -1,7 +1,7 @@
 //! The one table of routes. The router, the OpenAPI document and the tests are made from it.
 
 use agtmux_wire::error::ErrorCode;
-use agtmux_wire::{TMUX_SOCKET_HEADER, action, approve, daemon, event, explain, kill, list, stream, target};
+use agtmux_wire::{TMUX_SOCKET_HEADER, action, approve, daemon, event, explain, kill, list, send, stream, target};
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::middleware::{self, Next};
@@ -175,6 +175,15 @@ pub fn table() -> Vec<Route> {
             body: of::<approve::DenyRequest>(),
             answer: of::<approve::Answered>(),
             handler: || post(super::actions::approve::deny),
+        },
+        Route {
+            method: "post",
+            path: "/v1/actions/send",
+            summary: "Types a text at an agent",
+            query: None,
+            body: of::<send::SendRequest>(),
+            answer: of::<send::Sent>(),
+            handler: || post(super::actions::send::act),
         },
         Route {
             method: "get",

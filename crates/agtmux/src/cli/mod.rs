@@ -22,6 +22,7 @@ pub mod kill;
 pub mod list;
 pub mod output;
 pub mod provision;
+pub mod send;
 pub mod setup;
 pub mod signal;
 pub mod table;
@@ -83,6 +84,8 @@ enum Verb {
     Deny(approve::DenyArgs),
     /// Show the log of events
     Events(events::EventsArgs),
+    /// Type a text at an agent, as its next prompt
+    Send(send::SendArgs),
     /// Say what the agent in this pane is doing
     Signal(signal::SignalArgs),
     /// Tell what happened to the agent that runs this; for the settings of agents, not for people
@@ -177,6 +180,7 @@ async fn dispatch(verb: Verb, context: &Context) -> Result<(), CommandError> {
         Verb::Approve(args) => approve::approve(args, context).await,
         Verb::Deny(args) => approve::deny(args, context).await,
         Verb::Events(args) => events::run(args, context).await,
+        Verb::Send(args) => send::run(args, context).await,
         Verb::Signal(args) => signal::run(args, context).await,
         Verb::Hook(args) => {
             hook::run(args);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agtmux_agents::glance::{self, Glance};
-use agtmux_agents::screen::{self, Cursor, Foreground, Screen, ScreenContext};
+use agtmux_agents::screen::{self, Screen};
 use agtmux_agents::{Reading, detector};
 use agtmux_core::id::{PaneId, PaneKey};
 use agtmux_core::signal::Source;
@@ -21,7 +21,7 @@ use crate::daemon::Handle;
 use crate::daemon::roster::{Member, Roster};
 use crate::daemon::said::Said;
 use crate::platform;
-use crate::target::capture::{Captured, capture_all};
+use crate::target::capture::{Captured, capture_all, context};
 use crate::target::manifests::Manifests;
 use crate::target::observation::Paint;
 use crate::target::watcher::at;
@@ -157,11 +157,10 @@ impl Shared {
 
     /// What a member's screen says; none if the member is not what it was.
     fn read(&self, member: &Member, captured: &Captured) -> Option<Vec<Reading>> {
-        let stat = platform::process_stat(member.process.pid).filter(|stat| stat.start == member.process.start)?;
-        let in_foreground = i64::from(stat.tpgid) == i64::from(stat.pgid);
+        let context = context(captured, member.process)?;
         let registry = self.manifests.now();
         let manifest = registry.get(member.agent.as_str())?;
-        let seen = screen::read(manifest, &Screen::parse(&captured.text), &context(captured, in_foreground));
+        let seen = screen::read(manifest, &Screen::parse(&captured.text), &context);
         tracing::debug!(pane = %member.pane.pane, rules = ?seen.matched, enter = seen.composer.enter.name(), "looked");
         Some(seen.readings)
     }
@@ -178,20 +177,6 @@ impl Shared {
 
     async fn tell(&self, member: &Member, source: Source, news: Vec<Reading>) {
         self.handle.said(Said::now(source, member.claim(), news)).await.ok();
-    }
-}
-
-fn context(captured: &Captured, agent_in_foreground: bool) -> ScreenContext {
-    ScreenContext {
-        size: Some((captured.width as usize, captured.height as usize)),
-        cursor: Some(Cursor {
-            column: captured.cursor_x as usize,
-            row: captured.cursor_y as usize,
-            visible: captured.cursor_visible,
-        }),
-        title: Some(captured.title.clone()),
-        dead: captured.dead,
-        foreground: Foreground::of(Some(agent_in_foreground), Some(&captured.command)),
     }
 }
 

@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use agtmux_core::id::PaneId;
+use agtmux_agents::screen::{Cursor, Foreground, ScreenContext};
+use agtmux_core::id::{PaneId, ProcessKey};
 use agtmux_tmux::client::ClientError;
 use agtmux_tmux::{Plain, capture as shown};
 
 pub use agtmux_tmux::capture::Capture as Captured;
+
+use crate::platform;
 
 /// Captures a pane of the server behind a socket. `None` if the pane is gone.
 ///
@@ -47,4 +50,21 @@ pub async fn capture_all(
         captured => captured?,
     };
     Ok(captured.into_iter().map(|(pane, shown)| (PaneId(pane.0), shown)).collect())
+}
+
+/// What is known about a captured pane besides what it shows; none if the agent's process is not there any more.
+pub fn context(captured: &Captured, agent: ProcessKey) -> Option<ScreenContext> {
+    let stat = platform::process_stat(agent.pid).filter(|stat| stat.start == agent.start)?;
+    let in_foreground = i64::from(stat.tpgid) == i64::from(stat.pgid);
+    Some(ScreenContext {
+        size: Some((captured.width as usize, captured.height as usize)),
+        cursor: Some(Cursor {
+            column: captured.cursor_x as usize,
+            row: captured.cursor_y as usize,
+            visible: captured.cursor_visible,
+        }),
+        title: Some(captured.title.clone()),
+        dead: captured.dead,
+        foreground: Foreground::of(Some(in_foreground), Some(&captured.command)),
+    })
 }

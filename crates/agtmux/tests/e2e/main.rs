@@ -26,6 +26,7 @@ mod link;
 mod list;
 mod refusals;
 mod screens;
+mod send;
 mod servers;
 mod servers_of_agents;
 mod setup;

@@ -3,4 +3,5 @@
 pub mod actor;
 pub mod approve;
 pub mod kill;
+pub mod send;
 pub mod snapshots;

@@ -6,6 +6,7 @@ mod http;
 mod run;
 mod terminal;
 mod tmux;
+mod tui;
 mod wait;
 
 pub(crate) use agent::{FakeAgent, SCRIPT};
@@ -14,6 +15,7 @@ pub(crate) use http::{raw_request, request};
 pub(crate) use run::{Background, Run};
 pub(crate) use terminal::Terminal;
 pub(crate) use tmux::{Tmux, difference};
+pub(crate) use tui::Composer;
 pub(crate) use wait::{DEADLINE, PROMISED, wait_for, wait_within};
 
 use std::path::Path;

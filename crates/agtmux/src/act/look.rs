@@ -1,0 +1,49 @@
+//! A look at an agent's screen, right before something is typed at it and right after.
+//!
+//! What the daemon knows of a screen is a moment old, and for some agents nobody looks at the screen at all. Whoever types
+//! looks himself.
+
+use agtmux_agents::screen::{self, Screen, ScreenReading};
+use agtmux_core::action::AimedAt;
+use agtmux_tmux::{PaneId, Plain, capture};
+use agtmux_wire::error::ErrorCode;
+
+use super::aim::{STALE_HINT, STEP_DEADLINE, tmux_failed};
+use crate::error::CommandError;
+use crate::target::capture::context;
+use crate::target::manifests::Manifests;
+
+/// An agent at its pane, to be looked at.
+#[derive(Clone)]
+pub struct Eye {
+    /// Clients of the pane's server.
+    pub plain: Plain,
+    /// The pane.
+    pub pane: PaneId,
+    /// The agent.
+    pub aimed: AimedAt,
+    /// What agents look like.
+    pub manifests: Manifests,
+}
+
+impl Eye {
+    /// What the screen says now. The agent's process is there, and the pane's.
+    ///
+    /// # Errors
+    /// Refused if the agent is gone.
+    pub async fn look(&self) -> Result<ScreenReading, CommandError> {
+        let gone = || {
+            let message = format!("{} is not in pane {} any more", self.aimed.runtime, self.pane);
+            CommandError::new(ErrorCode::RuntimeStale, message).hint(STALE_HINT)
+        };
+        let captured = capture::capture(&self.plain, self.pane, STEP_DEADLINE);
+        let captured = captured.await.map_err(|error| tmux_failed(&error))?.ok_or_else(gone)?;
+        let context = context(&captured, self.aimed.process).ok_or_else(gone)?;
+        let registry = self.manifests.now();
+        let manifest = registry.get(self.aimed.agent.as_str()).ok_or_else(|| {
+            CommandError::new(ErrorCode::PreconditionFailed, format!("nobody knows {}", self.aimed.agent))
+                .hint("`agtmux agents list` shows the agents that are known")
+        })?;
+        Ok(screen::read(manifest, &Screen::parse(&captured.text), &context))
+    }
+}

@@ -1,0 +1,168 @@
+//! The text goes into the composer: when that is empty and has the keyboard, and while nobody types.
+
+use std::time::Duration;
+
+use agtmux_agents::screen::{Enter, ScreenReading};
+use agtmux_agents::send::{Paste, Shown};
+use agtmux_tmux::Script;
+use agtmux_tmux::act::{Acted, Mismatch, guarded};
+use agtmux_wire::error::ErrorCode;
+use agtmux_wire::send::SendEffect;
+use tokio::time::{Instant, sleep};
+
+use super::{Desk, effect};
+use crate::act::aim::{STALE_HINT, STEP_DEADLINE, missed, tmux_failed};
+use crate::error::CommandError;
+
+/// Keys that a person typed may take so long to be drawn.
+const QUIET: Duration = Duration::from_secs(2);
+
+/// How long it is waited for somebody to stop typing.
+const QUIET_PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long a screen may be unclear, because it is just being painted.
+const UNCLEAR_PATIENCE: Duration = Duration::from_secs(2);
+
+/// How long an agent may take to draw what was pasted.
+const DRAWN_PATIENCE: Duration = Duration::from_secs(8);
+
+/// Between two looks at the screen.
+pub(super) const PAUSE: Duration = Duration::from_millis(60);
+
+/// A text that was pasted.
+pub(super) struct Pasted {
+    /// What the agent does with it once it is submitted.
+    pub(super) effect: Option<SendEffect>,
+    /// How many prompts waited before.
+    pub(super) queued: usize,
+    /// When.
+    pub(super) at: Instant,
+}
+
+impl Desk {
+    /// Pastes the text, once.
+    pub(super) async fn paste(&mut self) -> Result<Pasted, CommandError> {
+        let started = Instant::now();
+        loop {
+            let quiet_since = jiff::Timestamp::now().as_second() - i64::try_from(QUIET.as_secs()).unwrap_or(0);
+            self.guard.quiet_since = Some(quiet_since);
+            let slot = self.hands.buffers.take(self.guard.pane).await;
+            let buffer = slot.buffer();
+            buffer
+                .load(&self.eye.plain, self.body.as_str().as_bytes(), STEP_DEADLINE)
+                .await
+                .map_err(|error| tmux_failed(&error))?;
+            let acted = match self.ready().await {
+                Ok(seen) => {
+                    let paste = buffer.paste(self.guard.pane, self.rules.paste == Paste::Bracketed);
+                    let script = Script::from(&paste);
+                    let acted = guarded(&self.eye.plain, &self.guard, &script, &buffer.clear(), STEP_DEADLINE).await;
+                    acted.map(|acted| (acted, seen)).map_err(|error| tmux_failed(&error))
+                }
+                Err(error) => Err(error),
+            };
+            match acted {
+                Ok((Acted::Done(_), seen)) => {
+                    let effect = effect(seen.composer.enter);
+                    return Ok(Pasted { effect, queued: seen.composer.queued, at: Instant::now() });
+                }
+                Ok((Acted::Refused(Mismatch::NotQuiet), _)) if started.elapsed() < QUIET_PATIENCE => {}
+                Ok((Acted::Refused(mismatch), _)) => return Err(missed(&mismatch)),
+                Err(error) => {
+                    slot.clear(&self.eye.plain).await;
+                    return Err(error);
+                }
+            }
+            drop(slot);
+            sleep(QUIET / 8).await;
+        }
+    }
+
+    /// Looks whether text and Enter would become a prompt right now. A screen that is being painted is given a moment.
+    async fn ready(&self) -> Result<ScreenReading, CommandError> {
+        let started = Instant::now();
+        let mut looks = 0;
+        loop {
+            let seen = self.eye.look().await?;
+            let enter = seen.composer.enter;
+            if enter.is_safe() {
+                return Ok(seen);
+            }
+            looks += 1;
+            // Half a picture can look like a draft, so nobody is refused for a single look.
+            let is_sure = match enter {
+                Enter::ReachShell | Enter::Nothing => true,
+                Enter::Unknown => started.elapsed() > UNCLEAR_PATIENCE,
+                _ => looks > 2,
+            };
+            if is_sure {
+                let reaches_agent = !matches!(enter, Enter::ReachShell | Enter::Nothing);
+                return if self.force && reaches_agent { Ok(seen) } else { Err(self.unfit(&seen)) };
+            }
+            sleep(PAUSE).await;
+        }
+    }
+
+    /// Why nothing may be typed at a screen like this.
+    fn unfit(&self, seen: &ScreenReading) -> CommandError {
+        let runtime = &self.eye.aimed.runtime;
+        let (code, message, hint) = match seen.composer.enter {
+            Enter::AppendToDraft => (
+                ErrorCode::Draft,
+                format!("somebody's text is in the composer of {runtime}"),
+                "let them send it or clear it first",
+            ),
+            Enter::AnswerDialog => (
+                ErrorCode::Blocked,
+                format!("{runtime} shows a dialog; text typed now would answer that"),
+                "deal with it first: `agtmux approve`, `agtmux deny` or `agtmux attach`",
+            ),
+            Enter::RunCommand => (
+                ErrorCode::PreconditionFailed,
+                format!("the composer of {runtime} is in shell mode; text typed now would be run"),
+                "leave shell mode in its pane first",
+            ),
+            Enter::ReachShell | Enter::Nothing => (
+                ErrorCode::RuntimeStale,
+                format!("{runtime} does not read what is typed into pane {}", self.guard.pane),
+                STALE_HINT,
+            ),
+            _ => (
+                ErrorCode::PreconditionFailed,
+                format!("the screen of {runtime} does not show a composer that takes text"),
+                "look at it with `agtmux attach`; --force-stale types all the same",
+            ),
+        };
+        CommandError::new(code, message).hint(hint)
+    }
+
+    /// Waits until the composer shows the text, and nothing else.
+    ///
+    /// # Errors
+    /// Says why Enter must not be pressed.
+    pub(super) async fn seen(&self) -> Result<(), String> {
+        let started = Instant::now();
+        let (mut last, mut same) = (String::new(), 0);
+        let mut why = "the composer does not show it".to_owned();
+        while started.elapsed() < DRAWN_PATIENCE {
+            let seen = self.eye.look().await.map_err(|error| error.message)?;
+            match (seen.composer.enter, &seen.composer.draft) {
+                (Enter::AnswerDialog, _) if !self.force => return Err("a dialog came up".to_owned()),
+                (_, Some(draft)) => {
+                    same = if *draft == last { same + 1 } else { 0 };
+                    last.clone_from(draft);
+                    match self.rules.shown(&self.body, draft) {
+                        Shown::Whole => return Ok(()),
+                        // The rest may be out of sight, or on its way: it is out of sight when nothing more comes.
+                        Shown::Part if same >= 4 => return Ok(()),
+                        Shown::Part => "the composer shows a part of it".clone_into(&mut why),
+                        Shown::Other => "something else is in the composer with it".clone_into(&mut why),
+                    }
+                }
+                _ => {}
+            }
+            sleep(PAUSE).await;
+        }
+        if self.force { Ok(()) } else { Err(why) }
+    }
+}

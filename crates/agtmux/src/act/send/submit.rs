@@ -1,0 +1,140 @@
+//! Enter is pressed until the agent has taken the text: it said so, a turn began, or the text left the composer.
+
+use std::time::Duration;
+
+use agtmux_agents::screen::Enter;
+use agtmux_agents::send::Shown;
+use agtmux_core::signal::Source;
+use agtmux_tmux::act::{Acted, guarded};
+use agtmux_tmux::{Command, Script};
+use agtmux_wire::send::{SendEffect, SendEvidence, SendStatus};
+use tokio::time::{Instant, sleep, sleep_until};
+
+use super::paste::{PAUSE, Pasted};
+use super::{Desk, Progress};
+use crate::act::aim::STEP_DEADLINE;
+
+/// How long it is waited after each press of Enter before the next one.
+const PRESSES: [Duration; 4] =
+    [Duration::from_millis(300), Duration::from_secs(1), Duration::from_secs(3), Duration::from_secs(3)];
+
+/// How long a text that left the composer may take to be spoken of by somebody else.
+const SPOKEN_PATIENCE: Duration = Duration::from_secs(2);
+
+/// What is known of a text after Enter.
+#[derive(Default)]
+struct Signs {
+    hook: bool,
+    turn: bool,
+    queued: bool,
+    left: bool,
+}
+
+impl Desk {
+    /// Presses Enter until the text is taken.
+    pub(super) async fn submit(&self, pasted: &Pasted) -> Progress {
+        sleep_until(pasted.at + Duration::from_millis(self.rules.enter_delay_ms)).await;
+        let Some(before) = self.position().await else {
+            return Progress::unconfirmed(vec![SendEvidence::InComposer], 0, "the daemon is ending".to_owned());
+        };
+        let mut signs = Signs::default();
+        let mut enters = 0;
+        for patience in PRESSES {
+            let key = Command::new("send-keys").target(self.guard.pane).arg(&self.rules.enter);
+            let script = Script::from(&key);
+            match guarded(&self.eye.plain, &self.guard, &script, &Script::new(), STEP_DEADLINE).await {
+                Ok(Acted::Done(_)) => enters += 1,
+                Ok(Acted::Refused(why)) => return signs.verdict(enters, &format!("Enter was not pressed: {why}")),
+                Err(error) => return signs.verdict(enters, &format!("tmux failed: {error}")),
+            }
+            let pressed = Instant::now();
+            let mut left_at: Option<Instant> = None;
+            loop {
+                if let Err(why) = self.watch(pasted, before, &mut signs).await {
+                    return signs.verdict(enters, &why);
+                }
+                if signs.are_enough() {
+                    return signs.verdict(enters, "");
+                }
+                if signs.left {
+                    let since = *left_at.get_or_insert_with(Instant::now);
+                    if since.elapsed() > SPOKEN_PATIENCE {
+                        return signs.verdict(enters, "");
+                    }
+                } else {
+                    left_at = None;
+                    if pressed.elapsed() > patience {
+                        break;
+                    }
+                }
+                sleep(PAUSE).await;
+            }
+        }
+        signs.verdict(enters, "the text is still in the composer")
+    }
+
+    /// Looks what is to be seen and heard of the text.
+    ///
+    /// # Errors
+    /// Says why Enter must not be pressed again.
+    async fn watch(&self, pasted: &Pasted, before: u64, signs: &mut Signs) -> Result<(), String> {
+        let busy = matches!(pasted.effect, Some(SendEffect::Queued | SendEffect::Steers));
+        let runtime = self.eye.aimed.runtime.clone();
+        let begun = self.hands.handle.read(move |world| world.engine.turn_begun_since(&runtime, before));
+        for source in begun.await.map_err(|error| error.message)? {
+            match source {
+                Source::Hook | Source::Notify | Source::AppServer => signs.hook = true,
+                // A turn that was under way before is no sign.
+                _ => signs.turn |= !busy,
+            }
+        }
+        let seen = self.eye.look().await.map_err(|error| error.message)?;
+        signs.queued |= seen.composer.queued > pasted.queued;
+        let shown = seen.composer.draft.as_deref().map(|draft| self.rules.shown(&self.body, draft));
+        signs.left = match (seen.composer.enter, shown) {
+            // What is not known is not gone.
+            (Enter::Unknown, None) => signs.left,
+            (_, Some(Shown::Whole | Shown::Part)) => false,
+            (_, Some(Shown::Other)) if signs.are_spoken() => true,
+            (_, Some(Shown::Other)) => return Err("something else is in the composer now".to_owned()),
+            (_, None) => true,
+        };
+        Ok(())
+    }
+
+    /// Where the log is now.
+    async fn position(&self) -> Option<u64> {
+        self.hands.handle.read(|world| world.engine.state().seq).await.ok()
+    }
+}
+
+impl Signs {
+    /// Somebody else than the composer speaks of the text.
+    const fn are_spoken(&self) -> bool {
+        self.hook || self.turn || self.queued
+    }
+
+    /// Nothing more has to be waited for. An agent's own word is enough; the composer may be drawn late.
+    const fn are_enough(&self) -> bool {
+        self.hook || self.left && self.are_spoken()
+    }
+
+    fn verdict(&self, enters: u32, why: &str) -> Progress {
+        let told = [
+            (self.hook, SendEvidence::Hook, "the agent says that it was given a prompt"),
+            (self.turn, SendEvidence::TurnStarted, "a turn began"),
+            (self.queued, SendEvidence::Queued, "it waits for the turn to end"),
+            (self.left, SendEvidence::LeftComposer, "it left the composer"),
+        ];
+        let told: Vec<_> = told.into_iter().filter(|(so, _, _)| *so).collect();
+        let evidence: Vec<_> = told.iter().map(|(_, evidence, _)| *evidence).collect();
+        let taken = self.left || self.hook;
+        let sentences: Vec<_> = told.iter().map(|(_, _, sentence)| *sentence).chain([why]).collect();
+        let detail = sentences.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(", ");
+        if taken && enters > 0 {
+            return Progress { status: SendStatus::Submitted, evidence, enters, detail };
+        }
+        let evidence = if enters == 0 { vec![SendEvidence::InComposer] } else { evidence };
+        Progress::unconfirmed(evidence, enters, detail)
+    }
+}

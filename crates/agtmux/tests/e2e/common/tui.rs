@@ -1,0 +1,337 @@
+//! A composer on a terminal: an agent that draws what Claude Code draws and writes down what is submitted to it.
+//!
+//! It is this test binary itself, started under the name of the agent to run nothing but [`be_a_composer`].
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+use rustix::termios::{OptionalActions, tcgetattr, tcgetwinsize, tcsetattr};
+
+use super::environment::TestEnvironment;
+use super::tmux::Tmux;
+use super::wait::wait_for;
+
+const ITSELF: &str = "common::tui::be_a_composer";
+
+/// A pasted text of so many lines is folded.
+const FOLDED_FROM: usize = 4;
+
+/// So many rows of a text are shown.
+const TALLEST: usize = 8;
+
+/// An agent with a composer, in a pane.
+pub(crate) struct Composer {
+    pub(crate) pane: String,
+    dir: PathBuf,
+}
+
+impl Composer {
+    /// Starts one in a window of its own, and waits until the daemon has seen that it is idle.
+    #[track_caller]
+    pub(crate) fn start(environment: &TestEnvironment, manners: &str) -> Self {
+        let composer = Self::start_by(environment, manners, |tmux, line| tmux.window("main", &format!("exec {line}")));
+        composer.wait_until_idle(environment);
+        composer
+    }
+
+    /// Starts one in the way the test wants: given the command line, it gives the pane.
+    #[track_caller]
+    pub(crate) fn start_by(
+        environment: &TestEnvironment,
+        manners: &str,
+        start: impl FnOnce(&Tmux, &str) -> String,
+    ) -> Self {
+        let dir = environment.agent_dir();
+        let pane = start(&environment.tmux(), &Self::command_line(environment, &dir, manners));
+        let composer = Self { pane, dir };
+        wait_for("the composer to be drawn", || fs::read(composer.dir.join("drawn")));
+        composer
+    }
+
+    fn command_line(environment: &TestEnvironment, dir: &Path, manners: &str) -> String {
+        let program = environment.path("bin/claude");
+        if !program.exists() {
+            symlink(std::env::current_exe().unwrap(), &program).unwrap();
+        }
+        let variables = format!("TUI_DIR='{}' TUI_MANNERS='{manners}'", dir.display());
+        format!("env {variables} '{}' {ITSELF} --exact --ignored --nocapture", program.display())
+    }
+
+    #[track_caller]
+    pub(crate) fn wait_until_idle(&self, environment: &TestEnvironment) {
+        environment.wait_for_pane(&self.pane, "the composer to be idle", |pane| pane["state"] == "idle");
+    }
+
+    /// Has it do something: `dialog`, `busy`, `idle`.
+    #[track_caller]
+    pub(crate) fn tell(&self, word: &str) {
+        let mut fifo = OpenOptions::new().read(true).write(true).open(self.dir.join("fifo")).unwrap();
+        fifo.write_all(format!("{word}\n").as_bytes()).unwrap();
+        wait_for(&format!("the composer to hear {word}"), || {
+            let heard = fs::read_to_string(self.dir.join("heard")).unwrap_or_default();
+            if heard.ends_with(&format!("{word}\n")) { Ok(()) } else { Err(heard) }
+        });
+    }
+
+    /// What was submitted to it.
+    pub(crate) fn submitted(&self) -> Vec<String> {
+        let text = fs::read_to_string(self.dir.join("submitted")).unwrap_or_default();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// How often Enter answered its dialog.
+    pub(crate) fn answered(&self) -> usize {
+        fs::read_to_string(self.dir.join("answered")).unwrap_or_default().lines().count()
+    }
+
+    /// Every byte it read.
+    pub(crate) fn read(&self) -> Vec<u8> {
+        fs::read(self.dir.join("read")).unwrap_or_default()
+    }
+}
+
+/// How it behaves.
+#[derive(Clone, Copy, Default)]
+struct Manners {
+    /// A change is drawn so much later.
+    lag: Duration,
+    /// So many presses of Enter are lost.
+    swallow: u32,
+}
+
+impl Manners {
+    fn parse(text: &str) -> Self {
+        let mut manners = Self::default();
+        for (name, value) in text.split(' ').filter_map(|word| word.split_once('=')) {
+            let value: u32 = value.parse().unwrap();
+            match name {
+                "lag" => manners.lag = Duration::from_millis(value.into()),
+                "swallow" => manners.swallow = value,
+                _ => panic!("{name}"),
+            }
+        }
+        manners
+    }
+}
+
+enum Input {
+    Keys(Vec<u8>),
+    Word(String),
+}
+
+/// What the agent's process runs.
+#[test]
+#[ignore = "it is an agent, not a test"]
+fn be_a_composer() {
+    let dir = PathBuf::from(std::env::var_os("TUI_DIR").unwrap());
+    let stdin = rustix::stdio::stdin();
+    let mut raw = tcgetattr(stdin).unwrap();
+    raw.make_raw();
+    tcsetattr(stdin, OptionalActions::Now, &raw).unwrap();
+    let (sender, inputs) = channel();
+    let words = sender.clone();
+    let fifo = OpenOptions::new().read(true).write(true).open(dir.join("fifo")).unwrap();
+    std::thread::spawn(move || hear(fifo, &words));
+    std::thread::spawn(move || listen(&sender));
+    let manners = Manners::parse(&std::env::var("TUI_MANNERS").unwrap());
+    Tui {
+        dir,
+        manners,
+        text: String::new(),
+        pasting: false,
+        folded: false,
+        dialog: false,
+        busy: false,
+        queued: Vec::new(),
+    }
+    .live(&inputs);
+}
+
+fn hear(fifo: File, words: &Sender<Input>) {
+    for line in BufReader::new(fifo).lines() {
+        words.send(Input::Word(line.unwrap())).unwrap();
+    }
+}
+
+fn listen(keys: &Sender<Input>) {
+    let mut buffer = [0; 4096];
+    loop {
+        match std::io::stdin().lock().read(&mut buffer) {
+            Ok(0) | Err(_) => std::process::exit(0),
+            Ok(count) => keys.send(Input::Keys(buffer[..count].to_vec())).unwrap(),
+        }
+    }
+}
+
+struct Tui {
+    dir: PathBuf,
+    manners: Manners,
+    text: String,
+    pasting: bool,
+    folded: bool,
+    dialog: bool,
+    busy: bool,
+    queued: Vec<String>,
+}
+
+impl Tui {
+    fn live(mut self, inputs: &Receiver<Input>) {
+        print!("\x1b[?1049h\x1b[?2004h\x1b[?25l");
+        self.draw();
+        fs::write(self.dir.join("drawn"), "").unwrap();
+        let mut pending = Vec::new();
+        let mut stale: Option<Instant> = None;
+        loop {
+            let patience = stale.map_or(Duration::from_secs(3600), |at| at.saturating_duration_since(Instant::now()));
+            match inputs.recv_timeout(patience) {
+                Ok(Input::Keys(bytes)) => {
+                    self.note("read", &bytes);
+                    pending.extend_from_slice(&bytes);
+                    self.take(&mut pending);
+                    stale.get_or_insert(Instant::now() + self.manners.lag);
+                }
+                Ok(Input::Word(word)) => {
+                    match word.as_str() {
+                        "dialog" => self.dialog = true,
+                        "busy" => self.busy = true,
+                        "idle" => (self.busy, self.dialog) = (false, false),
+                        _ => panic!("{word}"),
+                    }
+                    self.draw();
+                    self.note("heard", format!("{word}\n").as_bytes());
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    stale = None;
+                    self.draw();
+                }
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+
+    fn note(&self, file: &str, bytes: &[u8]) {
+        let mut file = OpenOptions::new().create(true).append(true).open(self.dir.join(file)).unwrap();
+        file.write_all(bytes).unwrap();
+    }
+
+    /// Takes whole keys, and leaves what may go on.
+    fn take(&mut self, pending: &mut Vec<u8>) {
+        let mut at = 0;
+        while at < pending.len() {
+            let rest = &pending[at..];
+            if rest[0] == 0x1b {
+                if rest.starts_with(b"\x1b[200~") || rest.starts_with(b"\x1b[201~") {
+                    self.pasting = rest[4] == b'0';
+                    if !self.pasting {
+                        self.folded = self.text.lines().count() >= FOLDED_FROM || self.text.len() > 800;
+                    }
+                    at += 6;
+                } else if rest.len() < 6 {
+                    break;
+                } else {
+                    at += 1;
+                }
+                continue;
+            }
+            let whole = rest.utf8_chunks().next().map_or(0, |chunk| chunk.valid().len());
+            let Some(c) = std::str::from_utf8(&rest[..whole]).unwrap().chars().next() else { break };
+            at += c.len_utf8();
+            self.key(c);
+        }
+        pending.drain(..at);
+    }
+
+    fn key(&mut self, c: char) {
+        match c {
+            _ if self.pasting => self.text.push(c),
+            '\r' if self.manners.swallow > 0 => self.manners.swallow -= 1,
+            '\r' if self.dialog => {
+                self.dialog = false;
+                self.note("answered", b"yes\n");
+            }
+            '\r' if !self.text.is_empty() => {
+                let text = std::mem::take(&mut self.text);
+                self.folded = false;
+                self.note("submitted", format!("{}\n", serde_json::to_string(&text).unwrap()).as_bytes());
+                if self.busy {
+                    self.queued.push(text);
+                }
+            }
+            '\r' => {}
+            '\u{7f}' => drop(self.text.pop()),
+            '\u{15}' => self.text.clear(),
+            c => self.text.push(c),
+        }
+    }
+
+    fn draw(&self) {
+        let size = tcgetwinsize(rustix::stdio::stdout()).unwrap();
+        let (width, height) = (usize::from(size.ws_col), usize::from(size.ws_row));
+        let rule = format!("\x1b[38;5;246m{}\x1b[39m", "─".repeat(width));
+        let mut rows = vec!["\x1b[1mA composer\x1b[0m".to_owned(), String::new()];
+        let mut caret = (0, 0);
+        if self.dialog {
+            rows.extend([rule, " Bash command".to_owned(), String::new(), " Do you want to proceed?".to_owned()]);
+            caret = (rows.len(), 1);
+            rows.extend(
+                [
+                    " \x1b[38;5;153m❯ 1. Yes\x1b[39m",
+                    "   2. No",
+                    "",
+                    " \x1b[38;5;246mEsc to cancel · Tab to amend\x1b[39m",
+                ]
+                .map(str::to_owned),
+            );
+        } else {
+            for text in &self.queued {
+                rows.push(format!("❯ {}", text.lines().next().unwrap_or_default()));
+                rows.push("  \x1b[38;5;246mctrl+x ctrl+s to send now\x1b[39m".to_owned());
+            }
+            rows.push(rule.clone());
+            let shown = if self.folded {
+                format!("[Pasted text #1 +{} lines]", self.text.lines().count() - 1)
+            } else {
+                self.text.replace('\t', "    ")
+            };
+            let lines = wrapped(&shown, width - 3);
+            let first = lines.len().saturating_sub(TALLEST);
+            let prompt = if self.busy { "\x1b[38;5;246m❯\x1b[39m\u{a0}" } else { "❯\u{a0}" };
+            for (number, line) in lines.iter().enumerate().skip(first) {
+                caret = (rows.len(), 2 + columns(line));
+                rows.push(format!("{}{line}", if number == 0 { prompt } else { "  " }));
+            }
+            rows.push(rule);
+            rows.push("  ⏸ manual mode on".to_owned());
+        }
+        let rows = rows.iter().take(height).enumerate();
+        let painted: String = rows.map(|(row, text)| format!("\x1b[{};1H\x1b[0m{text}", row + 1)).collect();
+        let mut out = std::io::stdout().lock();
+        write!(out, "\x1b[2J{painted}\x1b[{};{}H", caret.0 + 1, caret.1 + 1).unwrap();
+        out.flush().unwrap();
+    }
+}
+
+/// Breaks a text where the composer ends.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    for line in text.split('\n') {
+        let mut row = String::new();
+        for c in line.chars() {
+            if columns(&row) + 2 > width {
+                lines.push(std::mem::take(&mut row));
+            }
+            row.push(c);
+        }
+        lines.push(row);
+    }
+    lines
+}
+
+/// How wide a text is, roughly: everything beyond Latin counts as wide.
+fn columns(text: &str) -> usize {
+    text.chars().map(|c| if c < '\u{1100}' { 1 } else { 2 }).sum()
+}
