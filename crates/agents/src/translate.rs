@@ -29,6 +29,7 @@ use crate::reading::Reading;
 pub use claude::session_file::{SessionRecord, claude_session_file};
 pub use claude::transcript::claude_transcript_line;
 pub use codex::app_server::{CodexAppServer, ThreadNews};
+pub use codex::clients::{CodexClients, Connected};
 pub use codex::rollout::codex_rollout_line;
 use conversation::Conversation;
 pub use copilot::events::CopilotEvents;

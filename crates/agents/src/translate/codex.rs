@@ -5,6 +5,7 @@
 //! it, which says nothing about the pane.
 
 pub(super) mod app_server;
+pub(super) mod clients;
 pub(super) mod rollout;
 
 use agtmux_core::signal::{Blocking, InputKind, Outcome, Signal, Work};

@@ -31,7 +31,7 @@ mod testing;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::process::{Resource, getrlimit};
@@ -99,6 +99,11 @@ pub fn open_files(pid: u32) -> Vec<PathBuf> {
 /// The processes that serve on a TCP port of this host, as far as they are ours.
 pub fn listeners(port: u16) -> Vec<u32> {
     os::listeners(port)
+}
+
+/// How many clients are connected to a unix socket, by the path that it is bound to; none where that is not to be known.
+pub fn unix_clients(path: &Path) -> Option<usize> {
+    os::unix_clients(path)
 }
 
 /// When a process with this start began, in milliseconds since 1970. For display: it moves with the wall clock.

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use agtmux_core::signal::{Blocking, Cause, Outcome, Signal};
+use agtmux_core::signal::{Blocking, Cause, InputKind, Outcome, Signal};
 use serde_json::Value;
 
 use crate::reading::Reading;
-use crate::translate::payload::{line, list, text, text_at};
+use crate::translate::payload::{line, list, text};
 use crate::translate::unsupported;
 
 /// Reads the messages of one server in the order in which they came.
@@ -26,11 +26,13 @@ pub struct ThreadNews {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Thread {
-    /// It makes a title behind the person's back.
+    /// It makes a title behind the person's back, or is a subagent's.
     Hidden,
     Active,
-    Waiting,
-    Over,
+    WaitsForApproval,
+    WaitsForAnswer,
+    Idle,
+    Failed,
 }
 
 impl CodexAppServer {
@@ -42,22 +44,47 @@ impl CodexAppServer {
         let params = message.get("params")?;
         match text(message, "method")? {
             "thread/started" => {
-                let thread = text_at(params, &["thread", "id"])?;
-                if params["thread"].get("ephemeral").and_then(Value::as_bool) == Some(true) {
-                    self.remember(thread, Thread::Hidden);
-                }
+                self.thread(&params["thread"]);
                 None
             }
             "thread/status/changed" => {
                 let thread = text(params, "threadId")?;
                 self.status(thread, &params["status"])
             }
-            "thread/closed" => {
-                let thread = text(params, "threadId")?;
-                let hidden = self.threads.remove(thread) == Some(Thread::Hidden);
-                (!hidden).then(|| news(thread, vec![Reading::new(Signal::Withdrawn)]))
-            }
+            "thread/closed" => self.unloaded(text(params, "threadId")?),
             _ => None,
+        }
+    }
+
+    /// Takes a thread as the server describes it when asked, or when it starts.
+    pub fn thread(&mut self, thread: &Value) {
+        let Some(id) = text(thread, "id") else {
+            return;
+        };
+        let is_ephemeral = thread.get("ephemeral").and_then(Value::as_bool) == Some(true);
+        if is_ephemeral || text(thread, "parentThreadId").is_some() {
+            self.remember(id, Thread::Hidden);
+        } else {
+            self.status(id, &thread["status"]);
+        }
+    }
+
+    /// The threads that a person sees somewhere, and whether a turn is under way in each.
+    pub fn threads(&self) -> BTreeMap<String, bool> {
+        let is_active = |thread: &Thread| !matches!(thread, Thread::Idle | Thread::Failed);
+        let seen = self.threads.iter().filter(|(_, thread)| **thread != Thread::Hidden);
+        seen.map(|(id, thread)| (id.clone(), is_active(thread))).collect()
+    }
+
+    /// How a thread stands, for somebody who has heard nothing of it.
+    pub fn standing(&self, thread: &str) -> Vec<Reading> {
+        match self.threads.get(thread) {
+            Some(thread @ (Thread::Active | Thread::WaitsForApproval | Thread::WaitsForAnswer)) => {
+                [Some(Reading::new(Signal::TurnStarted)), thread.blocked()].into_iter().flatten().collect()
+            }
+            Some(Thread::Idle) => vec![Reading::new(Signal::Idle)],
+            Some(Thread::Failed) => vec![failed()],
+            Some(Thread::Hidden) | None => Vec::new(),
         }
     }
 
@@ -69,12 +96,9 @@ impl CodexAppServer {
         let (now, readings) = match text(status, "type") {
             Some("active") => active(before, status),
             // Done, interrupted and refused all look like this.
-            Some("idle") => (Thread::Over, vec![Reading::new(Signal::Idle)]),
-            Some("systemError") => {
-                let outcome = Outcome::Failed { cause: Cause::Reported };
-                (Thread::Over, vec![Reading::new(Signal::TurnEnded { outcome })])
-            }
-            Some("notLoaded") => (Thread::Over, vec![Reading::new(Signal::Withdrawn)]),
+            Some("idle") => (Thread::Idle, vec![Reading::new(Signal::Idle)]),
+            Some("systemError") => (Thread::Failed, vec![failed()]),
+            Some("notLoaded") => return self.unloaded(thread),
             other => {
                 let what = format!("thread status {}", other.unwrap_or("without a type"));
                 return Some(news(thread, vec![unsupported(&what)]));
@@ -82,6 +106,12 @@ impl CodexAppServer {
         };
         self.remember(thread, now);
         Some(news(thread, readings))
+    }
+
+    /// Nobody has it open any more.
+    fn unloaded(&mut self, thread: &str) -> Option<ThreadNews> {
+        let was_seen = self.threads.remove(thread)? != Thread::Hidden;
+        was_seen.then(|| news(thread, vec![Reading::new(Signal::Withdrawn)]))
     }
 
     fn remember(&mut self, thread: &str, state: Thread) {
@@ -92,22 +122,45 @@ impl CodexAppServer {
     }
 }
 
+impl Thread {
+    /// What it waits for.
+    fn blocked(self) -> Option<Reading> {
+        let on = match self {
+            Self::WaitsForApproval => Blocking::Approval { subject: None, prompt_hash: None },
+            Self::WaitsForAnswer => Blocking::Input { kind: InputKind::Question },
+            Self::Hidden | Self::Active | Self::Idle | Self::Failed => return None,
+        };
+        Some(Reading::new(Signal::Blocked { on }))
+    }
+}
+
 fn active(before: Option<Thread>, status: &Value) -> (Thread, Vec<Reading>) {
     let flags: Vec<&str> = list(status, "activeFlags").iter().filter_map(Value::as_str).collect();
     let mut readings = Vec::new();
-    if !matches!(before, Some(Thread::Active | Thread::Waiting)) {
+    if !matches!(before, Some(Thread::Active | Thread::WaitsForApproval | Thread::WaitsForAnswer)) {
         readings.push(Reading::new(Signal::TurnStarted));
     }
-    if flags.contains(&"waitingOnApproval") {
-        let on = Blocking::Approval { subject: None, prompt_hash: None };
-        readings.push(Reading::new(Signal::Blocked { on }));
-        return (Thread::Waiting, readings);
+    let now = if flags.contains(&"waitingOnApproval") {
+        Thread::WaitsForApproval
+    } else if flags.contains(&"waitingOnUserInput") {
+        Thread::WaitsForAnswer
+    } else {
+        Thread::Active
+    };
+    if let Some(blocked) = now.blocked() {
+        readings.push(blocked);
+        return (now, readings);
     }
-    if before == Some(Thread::Waiting) {
+    if matches!(before, Some(Thread::WaitsForApproval | Thread::WaitsForAnswer)) {
         readings.push(Reading::new(Signal::Unblocked));
     }
     readings.extend(flags.iter().map(|flag| unsupported(&format!("thread flag {flag}"))));
-    (Thread::Active, readings)
+    (now, readings)
+}
+
+fn failed() -> Reading {
+    let outcome = Outcome::Failed { cause: Cause::Reported };
+    Reading::new(Signal::TurnEnded { outcome })
 }
 
 fn news(thread: &str, readings: Vec<Reading>) -> ThreadNews {

@@ -1,5 +1,6 @@
 //! Listens to agents that run a server of their own, for as long as they live.
 
+mod codex;
 mod opencode;
 mod sse;
 
@@ -17,6 +18,11 @@ const SERVERS: usize = 256;
 
 /// Listens to agents' servers until the daemon ends.
 pub async fn run(handle: Handle) {
+    tokio::join!(codex::run(handle.clone()), run_each(handle));
+}
+
+/// Listens to servers that belong to one agent each.
+async fn run_each(handle: Handle) {
     let mut roster = handle.roster();
     let mut listeners = Listeners::default();
     loop {
