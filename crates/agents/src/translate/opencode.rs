@@ -4,7 +4,7 @@
 //! follows an error as well as an end.
 
 use agtmux_core::signal::{Blocking, InputKind, Outcome, Signal, Work};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::conversation::{Conversation, Turn};
 use super::payload::{hash, line, list, message, question, subject, text, text_at};
@@ -23,6 +23,21 @@ const SAYS_NOTHING: &[&str] = &[
     "tui.command.execute",
     "tui.prompt.append",
 ];
+
+/// The events that would have told how things stand, made of what the server answers when asked: the sessions that are
+/// busy and their status, and all requests that nobody has answered.
+pub fn opencode_standing(sessions: &[Value], status: &Value, permissions: &Value, questions: &Value) -> Vec<Value> {
+    let event = |name: &str, properties: Value| json!({"type": name, "properties": properties});
+    // Whether a session is a subagent's is in its description alone.
+    let described =
+        sessions.iter().map(|info| event("session.updated", json!({"sessionID": info["id"], "info": info})));
+    let statuses = status.as_object().into_iter().flatten();
+    let statuses = statuses.map(|(id, status)| event("session.status", json!({"sessionID": id, "status": status})));
+    let each = |requests: &Value| requests.as_array().cloned().unwrap_or_default();
+    let permissions = each(permissions).into_iter().map(|request| event("permission.asked", request));
+    let questions = each(questions).into_iter().map(|request| event("question.asked", request));
+    described.chain(statuses).chain(permissions).chain(questions).collect()
+}
 
 /// The plugin hands on an event as `event:NAME` with the event's properties; the server gives both in one object.
 pub(super) fn about<'a>(event: Option<&'a str>, payload: &'a Value) -> About<'a> {

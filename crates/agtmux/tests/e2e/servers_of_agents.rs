@@ -4,22 +4,33 @@ use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::net::TcpListener;
 use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::process::Command;
 
+use rustix::net::RecvFlags;
 use serde_json::{Value, json};
+use tokio_tungstenite::tungstenite::{Message, WebSocket, accept};
 
 use crate::common::{SCRIPT, TestEnvironment, wait_for};
 
-/// What opencode serves: whatever is written to a fifo, as server-sent events, to one client at a time.
-const SERVER: &str = "import socket, sys
+/// What opencode serves: whatever is written to a fifo, as server-sent events, to one client at a time; and documents,
+/// each from a file beside the fifo.
+const SERVER: &str = "import os, socket, sys, threading
 server = socket.create_server(('127.0.0.1', int(sys.argv[2])))
-while True:
-    client, _ = server.accept()
-    client.recv(65536)
+def serve(client):
+    path = client.recv(65536).split()[1].decode()
+    if path != '/event':
+        document = os.path.join(os.path.dirname(sys.argv[3]), path.strip('/').replace('/', '-') + '.json')
+        body = open(document).read() if os.path.exists(document) else ('{}' if 'status' in path else '[]')
+        head = 'HTTP/1.1 200 OK\\r\\nconnection: close\\r\\ncontent-length: %d\\r\\n\\r\\n' % len(body)
+        client.sendall((head + body).encode())
+        return client.close()
     client.sendall(b'HTTP/1.1 200 OK\\r\\ncontent-type: text/event-stream\\r\\n\\r\\n')
     for line in open(sys.argv[3]):
         client.sendall(b'data: ' + line.strip().encode() + b'\\n\\n')
     client.close()
+while True:
+    threading.Thread(target=serve, args=(server.accept()[0],)).start()
 ";
 
 /// opencode was started with `--port`, so what it does is heard from itself, and what it said is taken back when it
@@ -44,6 +55,7 @@ fn opencodes_server_is_heard() {
         wait_for("the server to be listened to", || OpenOptions::new().write(true).custom_flags(flags).open(&events))
     };
     let mut stream = listened_to();
+    environment.wait_for_pane(&pane, "it to say that it does nothing", |pane| pane["state"] == "idle");
     let expect = |stream: &mut File, event: Value, state: &str| {
         writeln!(stream, "{event}").unwrap();
         let seen = environment.wait_for_pane(&pane, &event.to_string(), |pane| pane["state"] == state);
@@ -56,12 +68,131 @@ fn opencodes_server_is_heard() {
     assert_eq!((&busy["source"], &busy["evidence"]), (&"app_server".into(), &"reported".into()));
     let asked = json!({"type": "permission.asked", "properties": {"id": "per_1", "sessionID": "s", "permission": "bash",
         "patterns": ["touch x"], "metadata": {"command": "touch x"}, "tool": {"messageID": "m", "callID": "c"}}});
-    expect(&mut stream, asked, "waiting_approval");
+    expect(&mut stream, asked.clone(), "waiting_approval");
     let replied =
         json!({"type": "permission.replied", "properties": {"sessionID": "s", "requestID": "per_1", "reply": "once"}});
-    expect(&mut stream, replied, "running");
+    expect(&mut stream, replied.clone(), "running");
+    let mut asked = asked;
+    asked["properties"]["id"] = "per_2".into();
+    let mut replied = replied;
+    replied["properties"]["requestID"] = "per_2".into();
+    expect(&mut stream, asked.clone(), "waiting_approval");
+    // The connection is lost. When it is back, the request still waits, and the session of a subagent runs.
+    fs::write(
+        environment.path("session-status.json"),
+        json!({"s": {"type": "busy"}, "sub": {"type": "busy"}}).to_string(),
+    )
+    .unwrap();
+    fs::write(environment.path("session-s.json"), json!({"id": "s"}).to_string()).unwrap();
+    fs::write(environment.path("session-sub.json"), json!({"id": "sub", "parentID": "s"}).to_string()).unwrap();
+    fs::write(environment.path("permission.json"), json!([asked["properties"]]).to_string()).unwrap();
     drop(stream);
     environment.wait_for_pane(&pane, "it to be taken back", |pane| pane["state"] == "unknown");
     let mut stream = listened_to();
-    expect(&mut stream, status("busy"), "running");
+    environment.wait_for_pane(&pane, "what was missed", |pane| pane["state"] == "waiting_approval");
+    let idle = |session: &str| json!({"type": "session.idle", "properties": {"sessionID": session}});
+    writeln!(stream, "{}", idle("sub")).unwrap();
+    expect(&mut stream, replied, "running");
+    expect(&mut stream, idle("s"), "completed");
+}
+
+/// A Codex in a pane is a client of a server that it shares with nobody else, so the only thread there is its own.
+#[test]
+fn codexs_server_is_heard() {
+    let environment = TestEnvironment::with_tmux();
+    environment.start_daemon();
+    let socket = environment.path("codex.sock");
+    let server = UnixListener::bind(&socket).unwrap();
+    let client =
+        "import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); s.sendall(b'T'); s.recv(1)";
+    let start = format!("python3 -c \"{client}\" {} &\n", socket.display());
+    let (shebang, rest) = SCRIPT.split_once('\n').unwrap();
+    let program = environment.program("codex", &format!("{shebang}\n{start}{rest}"));
+    let dir = environment.agent_dir();
+    let line = format!("AGENT_DIR={} exec {} --remote unix://{}", dir.display(), program.display(), socket.display());
+    let pane = environment.tmux().window("main", &line);
+    let expect = |state: &str| environment.wait_for_pane(&pane, state, |pane| pane["state"] == state);
+
+    // The first connection of the two may be the pane's own, which is kept.
+    let mut client = None;
+    let mut daemon = Codex::connected(&server, &mut client);
+    daemon.introduce("t1", json!({"type": "idle"}));
+    if client.is_none() {
+        client = Some(server.accept().unwrap().0);
+        daemon.say("thread/status/changed", &json!({"threadId": "t1", "status": {"type": "idle"}}));
+    }
+    let seen = expect("idle");
+    assert_eq!((&seen["source"], &seen["evidence"]), (&"app_server".into(), &"reported".into()), "{seen:#}");
+    let active = |flags: &[&str]| json!({"threadId": "t1", "status": {"type": "active", "activeFlags": flags}});
+    for (flags, state) in [
+        (&[][..], "running"),
+        (&["waitingOnApproval"], "waiting_approval"),
+        (&[], "running"),
+        (&["waitingOnUserInput"], "waiting_input"),
+    ] {
+        daemon.say("thread/status/changed", &active(flags));
+        expect(state);
+    }
+    // What makes titles behind the person's back is nobody's.
+    daemon.say("thread/started", &json!({"thread": {"id": "t0", "ephemeral": true, "status": {"type": "idle"}}}));
+    daemon.say("thread/status/changed", &json!({"threadId": "t0", "status": {"type": "idle"}}));
+    daemon.say("thread/status/changed", &json!({"threadId": "t1", "status": {"type": "idle"}}));
+    expect("idle");
+    // The person goes on to another thread, or somebody else has it: who knows, before the server lets go of the first.
+    daemon.say("thread/started", &json!({"thread": {"id": "t2", "ephemeral": false, "status": {"type": "idle"}}}));
+    expect("unknown");
+    daemon.say("thread/closed", &json!({"threadId": "t1"}));
+    daemon.say("thread/status/changed", &json!({"threadId": "t2", "status": {"type": "active", "activeFlags": []}}));
+    expect("running");
+    // What happens while nobody listens is asked for.
+    drop(daemon);
+    expect("unknown");
+    let mut daemon = Codex::connected(&server, &mut client);
+    daemon.introduce("t2", json!({"type": "active", "activeFlags": ["waitingOnApproval"]}));
+    expect("waiting_approval");
+}
+
+/// The server's end of the daemon's connection to Codex.
+struct Codex(WebSocket<UnixStream>);
+
+impl Codex {
+    /// Waits for the daemon. Should another come first, it is kept apart.
+    fn connected(server: &UnixListener, other: &mut Option<UnixStream>) -> Self {
+        loop {
+            let (stream, _) = server.accept().unwrap();
+            let mut first = [0];
+            rustix::net::recv(&stream, &mut first[..], RecvFlags::PEEK).unwrap();
+            if first == *b"G" {
+                return Self(accept(stream).unwrap());
+            }
+            *other = Some(stream);
+        }
+    }
+
+    /// Answers what a client asks that comes to listen. There is one thread.
+    fn introduce(&mut self, thread: &str, status: Value) {
+        let initialize = self.asked("initialize");
+        self.answer(&initialize, &json!({"userAgent": "codex"}));
+        self.asked("initialized");
+        let loaded = self.asked("thread/loaded/list");
+        self.answer(&loaded, &json!({"data": [thread], "nextCursor": null}));
+        let read = self.asked("thread/read");
+        assert_eq!(read["params"]["threadId"], thread);
+        let thread = json!({"id": thread, "ephemeral": false, "parentThreadId": null, "status": status});
+        self.answer(&read, &json!({"thread": thread}));
+    }
+
+    fn asked(&mut self, method: &str) -> Value {
+        let message: Value = serde_json::from_str(self.0.read().unwrap().to_text().unwrap()).unwrap();
+        assert_eq!(message["method"], method, "{message}");
+        message
+    }
+
+    fn answer(&mut self, question: &Value, result: &Value) {
+        self.0.send(Message::text(json!({"id": question["id"], "result": result}).to_string())).unwrap();
+    }
+
+    fn say(&mut self, method: &str, params: &Value) {
+        self.0.send(Message::text(json!({"method": method, "params": params}).to_string())).unwrap();
+    }
 }

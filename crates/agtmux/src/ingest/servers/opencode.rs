@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agtmux_agents::Reading;
-use agtmux_agents::translate::Translator;
+use agtmux_agents::translate::{Translator, opencode_standing};
 use agtmux_core::signal::{Signal, Source};
-use http_body_util::{BodyExt, Empty};
+use http_body_util::{BodyExt, Empty, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
+use serde_json::Value;
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
@@ -26,6 +27,12 @@ pub(super) const AGENT: &str = "opencode";
 
 /// How long a server may take to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The largest document that is read.
+const DOCUMENT: usize = 1024 * 1024;
+
+/// More sessions than are busy at once in one opencode.
+const SESSIONS: usize = 32;
 
 /// A server sends a sign of life every ten seconds. One that is silent for longer than this has gone away.
 const SILENCE: Duration = Duration::from_secs(40);
@@ -77,7 +84,8 @@ async fn attend(member: &Member, port: u16, handle: &Handle) -> Result<(), Silen
     let mut body = connect(member, port).await.map_err(Silence::Server)?.into_body();
     let mut events = Events::default();
     let mut translator = Translator::default();
-    let mut has_spoken = false;
+    // Asked when the events are heard already, so that nothing falls between.
+    let mut has_spoken = restate(member, port, &mut translator, handle).await?;
     while let Ok(Some(Ok(frame))) = timeout(SILENCE, body.frame()).await {
         for event in frame.data_ref().map(|piece| events.take(piece)).unwrap_or_default() {
             has_spoken |= tell(member, &event, &mut translator, handle).await?;
@@ -97,6 +105,10 @@ async fn connect(member: &Member, port: u16) -> Result<Response<Incoming>, Strin
     if !is_its_own {
         return Err("the port is not the agent's".to_owned());
     }
+    get(port, "/event", "text/event-stream").await
+}
+
+async fn get(port: u16, path: &str, accept: &str) -> Result<Response<Incoming>, String> {
     let opened = timeout(PATIENCE, async {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let stream = TcpStream::connect(address).await.map_err(|error| error.to_string())?;
@@ -105,12 +117,63 @@ async fn connect(member: &Member, port: u16) -> Result<Response<Incoming>, Strin
             hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(told)?;
         // It ends with the body that is read from it.
         tokio::spawn(connection);
-        let request = Request::get("/event").header("host", address.to_string()).header("accept", "text/event-stream");
+        let request = Request::get(path).header("host", address.to_string()).header("accept", accept);
         let request = request.body(Empty::<Bytes>::new()).map_err(|error| error.to_string())?;
         sender.send_request(request).await.map_err(told)
     });
     let response = opened.await.map_err(|_elapsed| "it does not answer".to_owned())??;
     if response.status().is_success() { Ok(response) } else { Err(format!("it answers {}", response.status())) }
+}
+
+/// A document of the server.
+async fn document(port: u16, path: &str) -> Result<Value, String> {
+    let body = Limited::new(get(port, path, "application/json").await?.into_body(), DOCUMENT);
+    let whole = timeout(PATIENCE, body.collect()).await.map_err(|_elapsed| "it does not go on".to_owned())?;
+    let bytes = whole.map_err(|error| error.to_string())?.to_bytes();
+    serde_json::from_slice(&bytes).map_err(|error| error.to_string())
+}
+
+/// Asks how things stand: nobody knows what happened while nobody listened. A server that cannot say that is known from
+/// its next event on.
+async fn restate(
+    member: &Member,
+    port: u16,
+    translator: &mut Translator,
+    handle: &Handle,
+) -> Result<bool, CommandError> {
+    let events = match standing(port).await {
+        Ok(events) => events,
+        Err(why) => {
+            tracing::debug!(%why, port, "opencode does not say how it stands");
+            return Ok(false);
+        }
+    };
+    let mut readings = Vec::new();
+    for event in events {
+        let translation = translator.hook(AGENT, None, &event);
+        readings.extend(translation.readings.into_iter().filter(|_| translation.foreign.is_none()));
+    }
+    if readings.is_empty() {
+        readings.push(Reading::new(Signal::Idle));
+    }
+    // It may have been said before the connection was lost, and taken back. That it is said again is news.
+    readings.iter_mut().for_each(|reading| reading.key = None);
+    handle.said(Said::now(Source::AppServer, member.claim(), readings)).await?;
+    Ok(true)
+}
+
+/// How things stand, as the events that led there.
+async fn standing(port: u16) -> Result<Vec<Value>, String> {
+    let status = document(port, "/session/status").await?;
+    let mut sessions = Vec::new();
+    for id in status.as_object().into_iter().flatten().map(|(id, _)| id).take(SESSIONS) {
+        let is_plain = id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        if is_plain {
+            sessions.push(document(port, &format!("/session/{id}")).await?);
+        }
+    }
+    let (permissions, questions) = (document(port, "/permission").await?, document(port, "/question").await?);
+    Ok(opencode_standing(&sessions, &status, &permissions, &questions))
 }
 
 async fn tell(
