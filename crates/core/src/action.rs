@@ -176,6 +176,32 @@ pub struct Actor {
     pub program: Option<String>,
     /// The agent that the process belongs to; none for a person.
     pub agent: Option<RuntimeId>,
+    /// How it is known that it belongs to an agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known_by: Option<Proof>,
+}
+
+/// How it is known that a process belongs to an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Proof {
+    /// It runs below the agent's process.
+    Ancestors,
+    /// It has the capability that the agent was started with in its environment.
+    Capability,
+    /// Its environment says so.
+    Environment,
+}
+
+impl Proof {
+    /// The name in the log and the API.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ancestors => "ancestors",
+            Self::Capability => "capability",
+            Self::Environment => "environment",
+        }
+    }
 }
 
 /// A step in the life of an action, as the log keeps it.
@@ -198,6 +224,13 @@ pub enum Step {
     Prepared {
         /// What it was decided on.
         snapshot: Box<Snapshot>,
+    },
+    /// It has no snapshot, since it is done to nothing that is there yet, and it may be done.
+    Permitted {
+        /// What is to be done.
+        verb: Verb,
+        /// To what, for people.
+        reference: String,
     },
     /// It is about to be carried out.
     Started {
@@ -227,6 +260,20 @@ pub enum Step {
         /// Why, for people.
         message: String,
     },
+}
+
+impl Step {
+    /// The name in the log and the API.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Prepared { .. } => "prepared",
+            Self::Permitted { .. } => "permitted",
+            Self::Started { .. } => "started",
+            Self::Done { .. } => "done",
+            Self::Failed { .. } => "failed",
+            Self::Refused { .. } => "refused",
+        }
+    }
 }
 
 /// Why an action is not prepared: the reference means nothing, or what it means must not be acted on.

@@ -77,6 +77,8 @@ pub enum RefusalCode {
     TargetUnreachable,
     /// The agent shows something that text would answer.
     Blocked,
+    /// An agent asked for what only a person may do.
+    NotAllowed,
 }
 
 impl RefusalCode {
@@ -92,6 +94,7 @@ impl RefusalCode {
             Self::SnapshotExpired => "E_SNAPSHOT_EXPIRED",
             Self::TargetUnreachable => "E_TARGET_UNREACHABLE",
             Self::Blocked => "E_BLOCKED",
+            Self::NotAllowed => "E_NOT_ALLOWED",
         }
     }
 }

@@ -280,7 +280,11 @@ impl Fact {
             Self::Signal(signal) => signal.claim.runtime.as_ref(),
             Self::Action(action) => match &action.step {
                 Step::Prepared { snapshot } => snapshot.runtime.as_ref().map(|aimed| &aimed.runtime),
-                Step::Started { .. } | Step::Done { .. } | Step::Failed { .. } | Step::Refused { .. } => None,
+                Step::Permitted { .. }
+                | Step::Started { .. }
+                | Step::Done { .. }
+                | Step::Failed { .. }
+                | Step::Refused { .. } => None,
             },
             Self::PolicySet { .. }
             | Self::TargetAdded { .. }

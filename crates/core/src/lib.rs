@@ -40,6 +40,7 @@ pub mod facts;
 pub mod id;
 pub mod intent;
 pub mod ordering;
+pub mod permission;
 pub mod policy;
 pub mod prompt;
 pub mod query;

@@ -37,6 +37,10 @@ pub struct PostEvent {
     /// The runtime it is about.
     #[serde(default)]
     pub runtime_id: Option<String>,
+    /// The capability that the agent was started with, in place of `runtime_id`. It counts where the sender's ancestors do
+    /// not say whose it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capability: Option<String>,
     /// The target it comes from; the local one unless said otherwise.
     #[serde(default)]
     pub target: Option<String>,

@@ -22,14 +22,13 @@ use agtmux_core::state::State;
 use agtmux_core::time::{Span, Timestamp};
 use agtmux_wire::action::Aim;
 use agtmux_wire::error::ErrorCode;
-use uuid::Uuid;
 
 pub use aim::{Mark, mark};
 pub use buffers::Buffers;
 pub use lock::PaneLocks;
 
 use crate::daemon::Handle;
-use crate::daemon::actions;
+use crate::daemon::actions::{self, new_action};
 use crate::error::CommandError;
 use crate::target::manifests::Manifests;
 
@@ -62,14 +61,30 @@ impl Hands {
     /// # Errors
     /// Refused unless exactly one thing is meant and everything the request takes for granted is so.
     pub async fn prepare(&self, verb: Verb, aim: Aim, actor: Actor) -> Result<Snapshot, CommandError> {
-        let reference = aim.reference.clone().ok_or_else(|| {
-            CommandError::new(ErrorCode::Usage, "it is not said whom the action is for")
-                .hint("give `ref` or `snapshot_id`")
-        })?;
-        let conditions = conditions(aim)?;
-        let action = ActionId::new(format!("act_{}", Uuid::new_v4().simple()));
+        let said = aim.reference.clone();
+        let (reference, conditions) = match understood(aim) {
+            Ok(understood) => understood,
+            Err(error) => return Err(self.refuse(verb, &said.unwrap_or_default(), actor, error).await),
+        };
         let at = Timestamp(jiff::Timestamp::now().as_millisecond());
-        self.handle.prepare(Wish { action, verb, reference, conditions, at }, actor).await
+        self.handle.prepare(Wish { action: new_action(), verb, reference, conditions, at }, actor).await
+    }
+
+    /// Whether somebody may do something that has no snapshot, such as starting an agent. Gives the id of the action, whose
+    /// other steps are for [`Handle::note`].
+    ///
+    /// # Errors
+    /// Refused, which is in the log then.
+    pub async fn permit(&self, verb: Verb, reference: &str, actor: &Actor) -> Result<ActionId, CommandError> {
+        let action = new_action();
+        self.handle.permit(action.clone(), verb, reference.to_owned(), actor.clone()).await?;
+        Ok(action)
+    }
+
+    /// Logs that an action was refused before it could be prepared, and gives the error back.
+    pub async fn refuse(&self, verb: Verb, reference: &str, actor: Actor, error: CommandError) -> CommandError {
+        self.handle.note(new_action(), actor, actions::refused(verb, reference, &error)).await.ok();
+        error
     }
 
     /// Carries out an action: `act` is called once the action may be done and that is in the log.
@@ -93,18 +108,14 @@ impl Hands {
             Some(id) => ActionId::new(id.clone()),
             None => self.prepare(verb, aim, actor.clone()).await?.action,
         };
-        let snapshot = self.handle.begin(action.clone(), actor.clone(), detail).await?;
-        if snapshot.verb != verb {
-            let error = CommandError::new(
-                ErrorCode::PreconditionFailed,
-                format!("the snapshot was made for {}, not for {}", snapshot.verb.name(), verb.name()),
-            );
-            self.handle.note(action, actor, failed(&error)).await.ok();
-            return Err(error);
-        }
+        let snapshot = self.handle.begin(action.clone(), verb, actor.clone(), detail).await?;
         let handle = self.handle.clone();
         let under_way = tokio::spawn(async move {
-            let outcome = act(snapshot).await;
+            // Apart, so that a step that panics has an end in the log like any other.
+            let outcome = match tokio::spawn(act(snapshot)).await {
+                Ok(outcome) => outcome,
+                Err(error) => Err(CommandError::internal(error)),
+            };
             let step = match &outcome {
                 Ok(done) => Step::Done { result: done.result.clone() },
                 Err(error) => failed(error),
@@ -121,6 +132,14 @@ fn failed(error: &CommandError) -> Step {
         Step::Refused { code, message, .. } => Step::Failed { code, message },
         other => other,
     }
+}
+
+/// Whom a request is for, and if what is so.
+fn understood(aim: Aim) -> Result<(String, Conditions), CommandError> {
+    let reference = aim.reference.clone().ok_or_else(|| {
+        CommandError::new(ErrorCode::Usage, "it is not said whom the action is for").hint("give `ref` or `snapshot_id`")
+    })?;
+    Ok((reference, conditions(aim)?))
 }
 
 /// The conditions of a request.

@@ -245,6 +245,7 @@ fn action_line(action: &ActionFact) -> String {
     let id = &action.action;
     match &action.step {
         Step::Prepared { snapshot } => format!("{id}: {} {} prepared", snapshot.verb.name(), snapshot.reference),
+        Step::Permitted { verb, reference } => format!("{id}: {} {reference} may be done", verb.name()),
         Step::Started { detail } => format!("{id}: {detail}"),
         Step::Done { result } => format!("{id}: {result}"),
         Step::Failed { code, message } => format!("{id} failed: {message} [{code}]"),

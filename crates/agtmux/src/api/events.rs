@@ -109,7 +109,9 @@ pub async fn post(
 ) -> Answer<PostedEvent> {
     // Read while the sender waits for its answer, and so is still there.
     let sender = Sender::of_pid(peer.pid);
-    let event = api.synced().await.read(move |world| ingest::signal_event(post, &sender, world)).await??;
+    let handle = api.handle.clone();
+    let made = move |world: &World| ingest::signal_event(post, &sender, handle.capabilities(), world);
+    let event = api.synced().await.read(made).await??;
     Ok(Json(take_in(&api, event).await?))
 }
 
@@ -124,8 +126,10 @@ pub async fn post_batch(
         return Err(CommandError::new(ErrorCode::TooLarge, message).hint("send them in several requests").into());
     }
     let sender = Sender::of_pid(peer.pid);
+    let handle = api.handle.clone();
     let made = api.synced().await.read(move |world| {
-        posts.events.into_iter().map(|post| ingest::signal_event(post, &sender, world)).collect::<Vec<_>>()
+        let events = posts.events.into_iter();
+        events.map(|post| ingest::signal_event(post, &sender, handle.capabilities(), world)).collect::<Vec<_>>()
     });
     let taken = made.await?.into_iter().map(|event| async {
         match event {

@@ -49,6 +49,7 @@ pub async fn run(args: SignalArgs, context: &Context) -> Result<(), CommandError
         boot_id: Some(platform::boot_id()),
         event_time: Some(jiff::Timestamp::now().to_string()),
         runtime_id: runtime,
+        capability: std::env::var("AGTMUX_CAPABILITY").ok().filter(|given| !given.is_empty()),
         target: None,
         tmux_socket: socket::from_tmux_variable()
             .or_else(|| context.tmux_socket.clone())

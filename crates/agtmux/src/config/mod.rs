@@ -1,6 +1,7 @@
 //! `config.toml`: what a person may set. Defaults < file < environment < flags.
 
 mod classify;
+mod policy;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,6 +14,7 @@ use agtmux_wire::error::ErrorCode;
 use serde::Deserialize;
 
 pub use classify::{ClassifyConfig, Dialect, Provider, is_loopback};
+pub use policy::PolicyConfig;
 
 use crate::error::CommandError;
 
@@ -32,6 +34,8 @@ pub struct Config {
     pub classify: ClassifyConfig,
     /// How questions are answered.
     pub approve: ApproveConfig,
+    /// What agents may do to agents.
+    pub policy: PolicyConfig,
 }
 
 /// `[approve]`.
@@ -210,7 +214,8 @@ mod tests {
         for (key, value) in fields.lines().filter_map(|line| line.trim().split_once(": ")) {
             let is_table = value.ends_with('{');
             let is_shown = |line: &str| {
-                line.trim_start_matches("# ").starts_with(&format!("{key} =")) || line.ends_with(&format!(".{key}]"))
+                line.trim_start_matches("# ").starts_with(&format!("{key} ="))
+                    || line.trim_end_matches(']').ends_with(&format!(".{key}"))
             };
             assert!(is_table || block.lines().any(is_shown), "{key} is not in docs/configuration.md");
         }

@@ -5,19 +5,24 @@
 
 use std::collections::BTreeMap;
 
-use agtmux_core::action::{ActionFact, Actor, Snapshot, Step, Wish};
+use agtmux_core::action::{ActionFact, Actor, Snapshot, Step, Verb, Wish};
 use agtmux_core::event::Fact;
 use agtmux_core::id::ActionId;
 use agtmux_core::time::Timestamp;
 use agtmux_wire::error::ErrorCode;
 use tokio::sync::oneshot;
+use uuid::Uuid;
 
+use super::ingest::{MESSAGE_LIMIT, bounded};
 use super::mainloop::MainLoop;
 use crate::error::CommandError;
 use crate::store::redact;
 
 /// How many snapshots may wait. Each is gone after a minute anyway.
 const WAITING: usize = 1_000;
+
+/// The longest reference that is kept of an action that was refused; none that means anything is longer.
+const REFERENCE_LIMIT: usize = 1_024;
 
 /// A step that somebody wants an action to take.
 pub enum Ask {
@@ -30,10 +35,25 @@ pub enum Ask {
         /// What it means.
         reply: oneshot::Sender<Result<Snapshot, CommandError>>,
     },
+    /// Find out whether somebody may do something that has no snapshot, and log that.
+    Permit {
+        /// The id of the action that it would be.
+        action: ActionId,
+        /// What.
+        verb: Verb,
+        /// To whom, for people.
+        reference: String,
+        /// Who.
+        actor: Actor,
+        /// That they may.
+        reply: oneshot::Sender<Result<(), CommandError>>,
+    },
     /// Check for the last time, and log that it begins.
     Begin {
         /// Which snapshot.
         action: ActionId,
+        /// What is to be done.
+        verb: Verb,
         /// Who wants it.
         actor: Actor,
         /// What exactly, for people.
@@ -74,8 +94,11 @@ impl MainLoop {
             Ask::Prepare { wish, actor, reply } => {
                 reply.send(self.prepare(&wish, actor).await).ok();
             }
-            Ask::Begin { action, actor, detail, reply } => {
-                reply.send(self.begin(action, actor, detail).await).ok();
+            Ask::Permit { action, verb, reference, actor, reply } => {
+                reply.send(self.permit_and_note(action, verb, reference, actor).await).ok();
+            }
+            Ask::Begin { action, verb, actor, detail, reply } => {
+                reply.send(self.begin(action, verb, actor, detail).await).ok();
             }
             Ask::Note { action, actor, step, reply } => {
                 reply.send(self.note_action(action, actor, step).await).ok();
@@ -84,6 +107,7 @@ impl MainLoop {
     }
 
     async fn prepare(&mut self, wish: &Wish, actor: Actor) -> Result<Snapshot, CommandError> {
+        self.permit(wish.action.clone(), wish.verb, &wish.reference, actor.clone()).await?;
         match self.world.engine.prepare(wish) {
             Ok(snapshot) => {
                 let step = Step::Prepared { snapshot: Box::new(snapshot.clone()) };
@@ -91,35 +115,78 @@ impl MainLoop {
                 self.waiting.keep(snapshot.clone(), self.clock.now());
                 Ok(snapshot)
             }
-            Err(why) => {
-                let error = CommandError::from(why);
-                let step = refused(wish.verb, &wish.reference, &error);
-                self.note_action(wish.action.clone(), actor, step).await.ok();
-                Err(error)
-            }
+            Err(why) => Err(self.refuse(wish.action.clone(), wish.verb, &wish.reference, actor, why.into()).await),
         }
     }
 
-    async fn begin(&mut self, action: ActionId, actor: Actor, detail: String) -> Result<Snapshot, CommandError> {
-        let Some(snapshot) = self.waiting.0.remove(&action) else {
-            return Err(CommandError::new(
-                ErrorCode::SnapshotExpired,
-                format!("there is no snapshot {action} to act on"),
-            )
-            .hint("a snapshot holds for a minute and can be acted on once; look again, then ask again"));
+    async fn permit_and_note(
+        &mut self,
+        action: ActionId,
+        verb: Verb,
+        reference: String,
+        actor: Actor,
+    ) -> Result<(), CommandError> {
+        self.permit(action.clone(), verb, &reference, actor.clone()).await?;
+        let reference = bounded(&redact::redact(&reference), REFERENCE_LIMIT);
+        self.note_action(action, actor, Step::Permitted { verb, reference }).await
+    }
+
+    async fn permit(
+        &mut self,
+        action: ActionId,
+        verb: Verb,
+        reference: &str,
+        actor: Actor,
+    ) -> Result<(), CommandError> {
+        match self.world.engine.permit(&self.world.permissions, &actor, verb) {
+            Ok(()) => Ok(()),
+            Err(refusal) => Err(self.refuse(action, verb, reference, actor, refusal.into()).await),
+        }
+    }
+
+    async fn begin(
+        &mut self,
+        action: ActionId,
+        verb: Verb,
+        actor: Actor,
+        detail: String,
+    ) -> Result<Snapshot, CommandError> {
+        let Some(snapshot) = self.waiting.0.get(&action).cloned() else {
+            let message = format!("there is no snapshot {action} to act on");
+            let error = CommandError::new(ErrorCode::SnapshotExpired, message)
+                .hint("a snapshot holds for a minute and can be acted on once; look again, then ask again");
+            // What somebody merely says is the id of an action must not become a part of that action's story.
+            let reference = format!("snapshot {action}");
+            return Err(self.refuse(new_action(), verb, &reference, actor, error).await);
         };
+        // Whoever acts must be allowed to, whoever looked.
+        self.permit(action.clone(), verb, &snapshot.reference, actor.clone()).await?;
+        if snapshot.verb != verb {
+            let message = format!("the snapshot was made for {}, not for {}", snapshot.verb.name(), verb.name());
+            let error = CommandError::new(ErrorCode::PreconditionFailed, message).hint("make one for what is wanted");
+            return Err(self.refuse(action, verb, &snapshot.reference, actor, error).await);
+        }
+        self.waiting.0.remove(&action);
         match self.world.engine.recheck(&snapshot, self.clock.now()) {
             Ok(()) => {
                 self.note_action(action, actor, Step::Started { detail }).await?;
                 Ok(snapshot)
             }
-            Err(refusal) => {
-                let error = CommandError::from(refusal);
-                let step = refused(snapshot.verb, &snapshot.reference, &error);
-                self.note_action(action, actor, step).await.ok();
-                Err(error)
-            }
+            Err(refusal) => Err(self.refuse(action, verb, &snapshot.reference, actor, refusal.into()).await),
         }
+    }
+
+    /// Logs that an action was refused. A log that cannot be written changes nothing about the refusal.
+    async fn refuse(
+        &mut self,
+        action: ActionId,
+        verb: Verb,
+        reference: &str,
+        actor: Actor,
+        error: CommandError,
+    ) -> CommandError {
+        self.note_action(action, actor, refused(verb, reference, &error)).await.ok();
+        error
     }
 
     async fn note_action(&mut self, action: ActionId, actor: Actor, step: Step) -> Result<(), CommandError> {
@@ -129,11 +196,16 @@ impl MainLoop {
 }
 
 /// That an action was refused, as the store would keep it.
-pub fn refused(verb: agtmux_core::action::Verb, reference: &str, error: &CommandError) -> Step {
+pub fn refused(verb: Verb, reference: &str, error: &CommandError) -> Step {
     Step::Refused {
         verb,
-        reference: redact::redact(reference).into_owned(),
+        reference: bounded(&redact::redact(reference), REFERENCE_LIMIT),
         code: error.code.name().to_owned(),
-        message: redact::redact(&error.message).into_owned(),
+        message: bounded(&redact::redact(&error.message), MESSAGE_LIMIT),
     }
+}
+
+/// A fresh id for an action.
+pub fn new_action() -> ActionId {
+    ActionId::new(format!("act_{}", Uuid::new_v4().simple()))
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use agtmux_core::action::{Actor, Snapshot, Step, Wish};
+use agtmux_core::action::{Actor, Snapshot, Step, Verb, Wish};
 use agtmux_core::command::Command;
 use agtmux_core::engine::Disposition;
 use agtmux_core::id::{ActionId, RuntimeId};
@@ -12,6 +12,7 @@ use agtmux_core::state::State;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
 use super::actions::Ask;
+use super::capabilities::Capabilities;
 use super::gone;
 use super::hook_figures::HookFigures;
 use super::publish::Change;
@@ -115,9 +116,15 @@ pub struct Handle {
     pub(super) reader: Reader,
     pub(super) hooks: Arc<HookFigures>,
     pub(super) questions: Arc<Questions>,
+    pub(super) capabilities: Arc<Capabilities>,
 }
 
 impl Handle {
+    /// The capabilities that agents were given.
+    pub fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
     /// Looks at the world.
     ///
     /// # Errors
@@ -202,12 +209,32 @@ impl Handle {
         self.act(|reply| Ask::Prepare { wish: Box::new(wish), actor, reply }).await
     }
 
+    /// Finds out whether somebody may do something that has no snapshot, such as starting an agent.
+    ///
+    /// # Errors
+    /// Refused, which is in the log then.
+    pub async fn permit(
+        &self,
+        action: ActionId,
+        verb: Verb,
+        reference: String,
+        actor: Actor,
+    ) -> Result<(), CommandError> {
+        self.act(|reply| Ask::Permit { action, verb, reference, actor, reply }).await
+    }
+
     /// Checks for the last time that an action may be carried out, and logs that it is. It must be ended by [`Self::note`].
     ///
     /// # Errors
     /// Refused if anything has changed since it was prepared.
-    pub async fn begin(&self, action: ActionId, actor: Actor, detail: String) -> Result<Snapshot, CommandError> {
-        self.act(|reply| Ask::Begin { action, actor, detail, reply }).await
+    pub async fn begin(
+        &self,
+        action: ActionId,
+        verb: Verb,
+        actor: Actor,
+        detail: String,
+    ) -> Result<Snapshot, CommandError> {
+        self.act(|reply| Ask::Begin { action, verb, actor, detail, reply }).await
     }
 
     /// Logs a step of an action.

@@ -11,6 +11,7 @@ use agtmux_wire::error::ErrorCode;
 use agtmux_wire::event::PostEvent;
 use uuid::Uuid;
 
+use super::capabilities::{Capabilities, Capability};
 use super::world::{LOCAL, World};
 use crate::error::CommandError;
 use crate::platform;
@@ -42,7 +43,12 @@ impl Sender {
 ///
 /// # Errors
 /// Refuses state names, sources, ids and times that are not understood, and panes of other users.
-pub fn signal_event(post: PostEvent, sender: &Sender, world: &World) -> Result<SignalEvent, CommandError> {
+pub fn signal_event(
+    post: PostEvent,
+    sender: &Sender,
+    capabilities: &Capabilities,
+    world: &World,
+) -> Result<SignalEvent, CommandError> {
     let signal = signal::from_state_name(&post.state).map_err(|error| {
         CommandError::new(ErrorCode::UnknownState, error.to_string())
             .hint(format!("the states are {}", signal::STATE_NAMES.join(", ")))
@@ -52,6 +58,7 @@ pub fn signal_event(post: PostEvent, sender: &Sender, world: &World) -> Result<S
         Some(name) => world.target(name)?,
         None => TargetName::new(LOCAL),
     };
+    let runtime = runtime(post.runtime_id, post.capability.as_deref(), sender, capabilities, world)?;
     let pane = pane(post.pane_id.as_deref(), post.tmux_socket.as_deref(), world)?;
     let process =
         post.pid.map(|pid| ProcessKey { pid, start: platform::process_stat(pid).map_or(0, |stat| stat.start) });
@@ -68,13 +75,7 @@ pub fn signal_event(post: PostEvent, sender: &Sender, world: &World) -> Result<S
         source_seq: post.source_seq,
         emitted,
         event_time,
-        claim: Claim {
-            target,
-            runtime: post.runtime_id.map(RuntimeId::new),
-            pane,
-            process,
-            ancestors: ancestors(source, sender, world),
-        },
+        claim: Claim { target, runtime, pane, process, ancestors: ancestors(source, sender, world) },
         signal,
         message: post.message.map(|message| bounded(&redact::redact(&message), MESSAGE_LIMIT)),
         payload,
@@ -95,6 +96,39 @@ fn source(name: Option<&str>) -> Result<Source, CommandError> {
         Some("signal") => Ok(Source::Signal),
         Some(other) => Err(CommandError::new(ErrorCode::Usage, format!("source {other:?} cannot be posted"))
             .hint("say `signal` or `api`; other sources have ways in of their own")),
+    }
+}
+
+/// The runtime that an event names or holds the capability of. An agent speaks for itself alone: what runs below one cannot
+/// name another, and what runs below one needs no capability.
+fn runtime(
+    named: Option<String>,
+    capability: Option<&str>,
+    sender: &Sender,
+    capabilities: &Capabilities,
+    world: &World,
+) -> Result<Option<RuntimeId>, CommandError> {
+    let topology = &world.engine.state().topology;
+    let living = topology.runtimes.values().filter(|runtime| runtime.is_live());
+    let own: Vec<_> = living.filter(|runtime| sender.lineage.contains(&runtime.process)).map(|own| &own.id).collect();
+    let named = named.map(RuntimeId::new);
+    // One that is over is refused for that.
+    if let (Some(named), [first, ..]) = (&named, own.as_slice())
+        && topology.live(named).is_some()
+        && !own.contains(&named)
+    {
+        return Err(CommandError::new(ErrorCode::NotAllowed, format!("{first} cannot speak for {named}"))
+            .hint("leave the runtime out: what runs below an agent is known to be its"));
+    }
+    let Some(text) = capability.filter(|_| own.is_empty()) else {
+        return Ok(named);
+    };
+    match Capability::parse(text).and_then(|capability| capabilities.runtime(&capability)) {
+        Some(holder) if named.as_ref().is_none_or(|named| *named == holder) => Ok(Some(holder)),
+        Some(_) => Err(CommandError::new(ErrorCode::NotAllowed, "the capability is of another runtime")
+            .hint("leave the runtime out: the capability says which it is")),
+        None => Err(CommandError::new(ErrorCode::NotAllowed, "the capability is of no runtime")
+            .hint("it counts for the agent that was started with it, until that or the daemon ends")),
     }
 }
 

@@ -4,6 +4,7 @@
 //! It knows core, store and targets. It does not know HTTP or JSON: the API is a client of [`Handle`].
 
 pub mod actions;
+pub mod capabilities;
 pub mod clock;
 mod guesses;
 pub mod handle;

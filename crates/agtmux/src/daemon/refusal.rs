@@ -20,6 +20,7 @@ impl From<Refusal> for CommandError {
             RefusalCode::SnapshotExpired => ErrorCode::SnapshotExpired,
             RefusalCode::TargetUnreachable => ErrorCode::TargetUnreachable,
             RefusalCode::Blocked => ErrorCode::Blocked,
+            RefusalCode::NotAllowed => ErrorCode::NotAllowed,
         };
         Self { code, message: refusal.message, hint: refusal.hint }
     }

@@ -117,6 +117,7 @@ pub async fn start(options: &Options) -> Result<Started, CommandError> {
             servers: BTreeMap::new(),
             store_problem: None,
             troubles: BTreeMap::new(),
+            permissions: loaded.config.policy.permissions(),
             start_notes: notes,
             about: About {
                 started_at: clock.now(),
@@ -146,6 +147,7 @@ pub async fn start(options: &Options) -> Result<Started, CommandError> {
         reader: opened.reader,
         hooks: Arc::default(),
         questions: Arc::default(),
+        capabilities: Arc::default(),
     };
     if let Some(model) = model {
         let engine = &mainloop.world.engine;

@@ -67,6 +67,7 @@ kinds! { signal_kind(Signal), SIGNALS:
 
 kinds! { step_kind(Step), STEPS:
     Step::Prepared { .. } => "prepared",
+    Step::Permitted { .. } => "permitted",
     Step::Started { .. } => "started",
     Step::Done { .. } => "done",
     Step::Failed { .. } => "failed",

@@ -109,11 +109,18 @@ fn people() -> Vec<Fact> {
             code: "E_REF_NOT_FOUND".to_owned(),
             message: "nothing matches \"api\"".to_owned(),
         }),
+        action(Step::Permitted { verb: Verb::Spawn, reference: "claude".to_owned() }),
     ]
 }
 
 fn action(step: Step) -> Fact {
-    let actor = Actor { uid: 1_000, pid: Some(6_000), program: Some("agtmux".to_owned()), agent: Some(runtime()) };
+    let actor = Actor {
+        uid: 1_000,
+        pid: Some(6_000),
+        program: Some("agtmux".to_owned()),
+        agent: Some(runtime()),
+        known_by: None,
+    };
     Fact::Action(Box::new(ActionFact { action: ActionId::new("act_1"), actor, step }))
 }
 

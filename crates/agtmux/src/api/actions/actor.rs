@@ -1,24 +1,43 @@
-//! Who wants something done, as the kernel says: a person, or an agent that runs below one of the panes.
+//! Who wants something done, as the kernel says: a person, or an agent.
+//!
+//! A process is an agent's if it runs below the agent's process. One that was left behind in the background is an agent's
+//! by the environment that it was started with. Whoever cleans that too is taken for a person: all of them are programs of
+//! one user, and nothing but the user's care keeps them apart.
 
-use agtmux_core::action::Actor;
+use std::ffi::OsStr;
+
+use agtmux_core::action::{Actor, Proof};
 use agtmux_core::id::{ProcessKey, RuntimeId};
 
 use super::super::Api;
 use super::super::peer::Peer;
+use crate::daemon::capabilities::{CAPABILITY_VARIABLE, Capabilities, Capability, RUNTIME_VARIABLE};
 use crate::daemon::world::World;
 use crate::error::CommandError;
 use crate::platform;
+
+/// How far up the environment is read: the program, the shell that ran it, and what ran that.
+const GENERATIONS: usize = 4;
 
 /// The one behind a connection.
 ///
 /// # Errors
 /// Fails only when the daemon is ending.
 pub async fn of(api: &Api, peer: Peer) -> Result<Actor, CommandError> {
+    // Read while whoever asks waits for the answer, and so is still there.
     let lineage = peer.pid.map(platform::ancestors).unwrap_or_default();
     let lineage: Vec<_> = lineage.into_iter().map(|(pid, start)| ProcessKey { pid, start }).collect();
-    let agent = api.handle.read(move |world| agent_above(world, &lineage)).await?;
+    let told = lineage.iter().take(GENERATIONS).find_map(|process| told(api.handle.capabilities(), process.pid));
     let program = peer.pid.and_then(|pid| platform::process_argv(pid).into_iter().next());
-    Ok(Actor { uid: peer.uid.unwrap_or(u32::MAX), pid: peer.pid, program: program.map(|path| basename(&path)), agent })
+    let above = api.handle.read(move |world| agent_above(world, &lineage)).await?;
+    let known = above.map(|runtime| (runtime, Proof::Ancestors)).or(told);
+    Ok(Actor {
+        uid: peer.uid.unwrap_or(u32::MAX),
+        pid: peer.pid,
+        program: program.map(|path| basename(&path)),
+        known_by: known.as_ref().map(|(_, proof)| *proof),
+        agent: known.map(|(runtime, _)| runtime),
+    })
 }
 
 /// The agent below which a process runs.
@@ -27,6 +46,19 @@ fn agent_above(world: &World, lineage: &[ProcessKey]) -> Option<RuntimeId> {
     let is_its =
         |process: &ProcessKey| runtimes.values().find(|runtime| runtime.is_live() && runtime.process == *process);
     lineage.iter().find_map(is_its).map(|runtime| runtime.id.clone())
+}
+
+/// The agent that a process is of by its environment. A capability that nobody knows, given out before the daemon was
+/// started anew for instance, still says that an agent was given one.
+fn told(capabilities: &Capabilities, pid: u32) -> Option<(RuntimeId, Proof)> {
+    let environment = platform::process_environment(pid);
+    let variable = |name: &str| environment.get(OsStr::new(name))?.to_str().filter(|text| !text.is_empty());
+    let capability = variable(CAPABILITY_VARIABLE);
+    if let Some(runtime) = capability.and_then(Capability::parse).and_then(|given| capabilities.runtime(&given)) {
+        return Some((runtime, Proof::Capability));
+    }
+    let said = variable(RUNTIME_VARIABLE).or(capability.map(|_| "unknown"))?;
+    Some((RuntimeId::new(said.chars().take(64).collect::<String>()), Proof::Environment))
 }
 
 fn basename(path: &str) -> String {

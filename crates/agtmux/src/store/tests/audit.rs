@@ -14,7 +14,7 @@ use super::*;
 use crate::store::audit;
 
 fn actor() -> Actor {
-    Actor { uid: 1_000, pid: Some(42), program: Some("agtmux".into()), agent: None }
+    Actor { uid: 1_000, pid: Some(42), program: Some("agtmux".into()), agent: None, known_by: None }
 }
 
 fn step_of(id: &str, step: Step) -> Fact {
