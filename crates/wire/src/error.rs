@@ -90,6 +90,7 @@ error_codes! {
     StoreNewer = "E_STORE_NEWER", exit 1, status 500, "The database was written by a newer agtmux.";
     StoreOwned = "E_STORE_OWNED", exit 1, status 500, "Another daemon owns the state directory.";
     StateDirForeign = "E_STATE_DIR_FOREIGN", exit 1, status 500, "The state directory belongs to somebody else or is open to others.";
+    AuditBroken = "E_AUDIT_BROKEN", exit 1, status 500, "The record of what was done to agents was changed, or a part of it is gone.";
     Store = "E_STORE", exit 1, status 500, "The database failed.";
     SetupRefused = "E_SETUP_REFUSED", exit 4, status 409, "An agent's configuration cannot be edited safely and was left as it is.";
     NotSetUp = "E_NOT_SET_UP", exit 1, status 409, "An agent does not have the hooks or instructions that it should have.";

@@ -8,6 +8,7 @@
 
 pub mod action;
 pub mod approve;
+pub mod audit;
 pub mod daemon;
 pub mod error;
 pub mod event;

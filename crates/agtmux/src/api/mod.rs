@@ -4,6 +4,7 @@
 
 pub mod actions;
 pub mod answer;
+pub mod audit;
 pub mod convert;
 pub mod daemon;
 pub mod events;

@@ -1,5 +1,6 @@
 //! The one table of routes. The router, the OpenAPI document and the tests are made from it.
 
+use agtmux_wire::audit;
 use agtmux_wire::error::ErrorCode;
 use agtmux_wire::{TMUX_SOCKET_HEADER, action, approve, daemon, event, explain, kill, list, send, stream, target};
 use axum::Router;
@@ -184,6 +185,24 @@ pub fn table() -> Vec<Route> {
             body: of::<send::SendRequest>(),
             answer: of::<send::Sent>(),
             handler: || post(super::actions::send::act),
+        },
+        Route {
+            method: "get",
+            path: "/v1/audit",
+            summary: "Who did what to which agent, and what was refused",
+            query: of::<super::audit::AuditQuery>(),
+            body: None,
+            answer: of::<audit::AuditList>(),
+            handler: || get(super::audit::list),
+        },
+        Route {
+            method: "get",
+            path: "/v1/audit/verify",
+            summary: "Whether the record of that is whole",
+            query: of::<super::audit::VerifyQuery>(),
+            body: None,
+            answer: of::<audit::AuditVerdict>(),
+            handler: || get(super::audit::verify),
         },
         Route {
             method: "get",

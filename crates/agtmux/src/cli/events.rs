@@ -5,6 +5,7 @@ use std::time::Duration;
 use agtmux_wire::event::EventList;
 use clap::Args;
 
+use super::audit;
 use super::list::Query;
 use super::output::printable;
 use super::{Context, output};
@@ -24,6 +25,9 @@ pub struct EventsArgs {
     /// Only events of this runtime (a reference, as for `explain`)
     #[arg(long, value_name = "REF")]
     runtime: Option<String>,
+    /// Show who did what to which agent, and what was refused, instead of the log
+    #[arg(long, conflicts_with_all = ["after", "runtime", "follow"])]
+    audit: bool,
     /// Go on with new ones as they come
     #[arg(long, short)]
     follow: bool,
@@ -33,6 +37,9 @@ pub struct EventsArgs {
 }
 
 pub async fn run(args: EventsArgs, context: &Context) -> Result<(), CommandError> {
+    if args.audit {
+        return audit::list(args.limit, args.json, context).await;
+    }
     let client = context.client();
     let mut after = args.after;
     loop {

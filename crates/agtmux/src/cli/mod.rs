@@ -6,6 +6,7 @@ pub mod agents;
 mod agents_text;
 pub mod approve;
 mod args;
+pub mod audit;
 pub mod bench;
 pub mod completions;
 pub mod confirm;
@@ -84,6 +85,9 @@ enum Verb {
     Deny(approve::DenyArgs),
     /// Show the log of events
     Events(events::EventsArgs),
+    /// Check the record of who did what to which agent
+    #[command(subcommand)]
+    Audit(audit::AuditVerb),
     /// Type a text at an agent, as its next prompt
     Send(send::SendArgs),
     /// Say what the agent in this pane is doing
@@ -180,6 +184,7 @@ async fn dispatch(verb: Verb, context: &Context) -> Result<(), CommandError> {
         Verb::Approve(args) => approve::approve(args, context).await,
         Verb::Deny(args) => approve::deny(args, context).await,
         Verb::Events(args) => events::run(args, context).await,
+        Verb::Audit(verb) => audit::run(verb, context).await,
         Verb::Send(args) => send::run(args, context).await,
         Verb::Signal(args) => signal::run(args, context).await,
         Verb::Hook(args) => {

@@ -9,6 +9,7 @@
 mod common;
 
 mod approve;
+mod audit;
 mod classify;
 mod commands;
 mod daemon;
@@ -24,6 +25,7 @@ mod hostile;
 mod kill;
 mod link;
 mod list;
+mod permission;
 mod refusals;
 mod screens;
 mod send;
