@@ -44,6 +44,7 @@ pub mod permission;
 pub mod policy;
 pub mod prompt;
 pub mod query;
+pub mod queue;
 pub mod reconcile;
 pub mod reference;
 pub mod resolve;

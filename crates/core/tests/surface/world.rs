@@ -62,6 +62,13 @@ impl World {
         runtime
     }
 
+    /// Has an agent say what it is doing now.
+    pub(crate) fn say(&mut self, runtime: &RuntimeId, state: &str) {
+        let target = self.engine.state().topology.runtimes[runtime].target.clone();
+        let event = signal(target, Some(runtime.clone()), self.seq, from_state_name(state).unwrap());
+        self.apply(Fact::Signal(Box::new(event)));
+    }
+
     /// An agent in a pane of which nothing has been heard.
     pub(crate) fn silent_agent(&mut self, pane: &PaneKey, agent: &str) -> RuntimeId {
         let (agent, boot) = (AgentId::new(agent), BootId::new("boot"));
