@@ -18,12 +18,14 @@ pub mod guess;
 pub mod instructions;
 mod manifest;
 mod matching;
+pub mod printed;
 mod reading;
 mod registry;
 pub mod schmux;
 pub mod screen;
 pub mod send;
 pub mod setup;
+pub mod transcript;
 pub mod translate;
 mod ttl;
 

@@ -170,7 +170,7 @@ fn extended(numbers: &mut impl Iterator<Item = u16>) -> Option<Colour> {
 }
 
 /// Lines that a program drew with the terminal's own drawing set, as tmux hands them on.
-fn line_of(character: char) -> char {
+pub(crate) fn line_of(character: char) -> char {
     match character {
         'q' => '─',
         'x' => '│',
