@@ -96,7 +96,7 @@ const TEXTS: &[&str] = &["pane_current_command"];
 
 impl Guard {
     /// The guard as a condition of tmux's format language.
-    fn condition(&self) -> String {
+    pub(crate) fn condition(&self) -> String {
         let mut terms = self.identity();
         terms.push(format!("#{{==:#{{pane_pid}},{}}}", self.pane_pid));
         // A pane without a dead process has no value here.

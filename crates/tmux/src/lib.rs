@@ -16,6 +16,8 @@
 //! | [`janitor`] | tidies up inside tmux after a process that was killed |
 //! | [`hook_queue`] | titles, bells, splits and exits of all sessions, pushed without a fork |
 //! | [`pipe`] | the raw output of a pane, by a passed file descriptor |
+//! | [`attach`] | who looks at the server, and how a terminal comes to a pane |
+//! | [`output`] | what a pane printed |
 //! | [`list`] | panes and clients as rows that hostile names cannot forge |
 //!
 //! # What it promises to the owner of the server
@@ -32,6 +34,7 @@
 #![warn(missing_docs)]
 
 pub mod act;
+pub mod attach;
 pub mod buffer;
 pub mod capture;
 pub mod client;
@@ -40,6 +43,7 @@ pub mod hook_queue;
 pub mod id;
 pub mod janitor;
 pub mod list;
+pub mod output;
 pub mod pipe;
 pub mod plain;
 pub mod protocol;
