@@ -31,10 +31,10 @@ pub use claude::transcript::claude_transcript_line;
 pub use codex::app_server::{CodexAppServer, ThreadNews};
 pub use codex::clients::{CodexClients, Connected};
 pub use codex::rollout::codex_rollout_line;
-pub use opencode::opencode_standing;
 use conversation::Conversation;
 pub use copilot::events::CopilotEvents;
 pub use gemini::transcript::gemini_transcript_line;
+pub use opencode::opencode_standing;
 pub use signs::{Sign, SignRule, Signs};
 
 /// What a hook, notify or plugin payload says.

@@ -96,6 +96,7 @@ error_codes! {
     NotSetUp = "E_NOT_SET_UP", exit 1, status 409, "An agent does not have the hooks or instructions that it should have.";
     TmuxMissing = "E_TMUX_MISSING", exit 1, status 503, "No tmux program is installed.";
     TmuxTooOld = "E_TMUX_TOO_OLD", exit 1, status 503, "The installed tmux is older than 3.2.";
+    NobodyWaits = "E_NOBODY_WAITS", exit 1, status 404, "No agent waits for a person.";
     StillRunning = "E_STILL_RUNNING", exit 1, status 409, "The agent was signalled and did not end.";
     Unconfirmed = "E_UNCONFIRMED", exit 1, status 502, "It was done, and nothing shows that the agent took it.";
     Cancelled = "E_CANCELLED", exit 1, status 400, "The person said no.";

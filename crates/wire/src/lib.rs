@@ -8,6 +8,7 @@
 
 pub mod action;
 pub mod approve;
+pub mod attach;
 pub mod audit;
 pub mod daemon;
 pub mod error;
@@ -16,9 +17,11 @@ pub mod explain;
 pub mod hook;
 pub mod kill;
 pub mod list;
+pub mod next;
 pub mod send;
 pub mod stream;
 pub mod target;
+pub mod view_output;
 
 /// Version of every JSON document that this build writes.
 pub const SCHEMA_VERSION: u32 = 1;

@@ -6,11 +6,14 @@
 
 pub mod aim;
 mod approve;
+pub mod attach;
 mod buffers;
 pub mod kill;
 mod lock;
 pub mod look;
 pub mod send;
+mod transcript_tail;
+pub mod view_output;
 
 use std::future::Future;
 use std::path::PathBuf;

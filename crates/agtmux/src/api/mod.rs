@@ -11,6 +11,7 @@ pub mod events;
 pub mod explain;
 pub mod limits;
 pub mod metrics;
+pub mod next;
 pub mod openapi;
 pub mod panes;
 pub mod peer;

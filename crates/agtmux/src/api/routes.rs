@@ -2,7 +2,10 @@
 
 use agtmux_wire::audit;
 use agtmux_wire::error::ErrorCode;
-use agtmux_wire::{TMUX_SOCKET_HEADER, action, approve, daemon, event, explain, kill, list, send, stream, target};
+use agtmux_wire::{
+    TMUX_SOCKET_HEADER, action, approve, attach, daemon, event, explain, kill, list, next, send, stream, target,
+    view_output,
+};
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::middleware::{self, Next};
@@ -185,6 +188,42 @@ pub fn table() -> Vec<Route> {
             body: of::<send::SendRequest>(),
             answer: of::<send::Sent>(),
             handler: || post(super::actions::send::act),
+        },
+        Route {
+            method: "post",
+            path: "/v1/actions/view-output",
+            summary: "What an agent printed",
+            query: None,
+            body: of::<view_output::ViewOutputRequest>(),
+            answer: of::<view_output::Output>(),
+            handler: || post(super::actions::view_output::act),
+        },
+        Route {
+            method: "post",
+            path: "/v1/actions/attach",
+            summary: "Switches a terminal to an agent's pane, or tells how a new one attaches to it",
+            query: None,
+            body: of::<attach::AttachRequest>(),
+            answer: of::<attach::Attached>(),
+            handler: || post(super::actions::attach::act),
+        },
+        Route {
+            method: "get",
+            path: "/v1/next",
+            summary: "Who waits for a person, the one to go to first in front",
+            query: None,
+            body: None,
+            answer: of::<next::Queue>(),
+            handler: || get(super::next::list),
+        },
+        Route {
+            method: "post",
+            path: "/v1/acks",
+            summary: "Says that a person knows of a call, or of all",
+            query: None,
+            body: of::<next::AckRequest>(),
+            answer: of::<next::Acknowledged>(),
+            handler: || post(super::next::acknowledge),
         },
         Route {
             method: "get",

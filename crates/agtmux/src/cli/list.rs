@@ -240,7 +240,7 @@ fn told_title(pane: &PaneItem) -> Option<String> {
     pane.title.clone().filter(|title| Some(title.as_str()) != host.nodename().to_str().ok())
 }
 
-fn place(pane: &PaneItem) -> String {
+pub fn place(pane: &PaneItem) -> String {
     let target = match pane.identity.target.as_str() {
         "local" => String::new(),
         target => format!("{target}/"),

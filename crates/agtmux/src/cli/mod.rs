@@ -2,10 +2,12 @@
 //!
 //! Nothing here knows the domain or the database; a verb sees what the daemon's API shows, like any other client.
 
+pub mod ack;
 pub mod agents;
 mod agents_text;
 pub mod approve;
 mod args;
+pub mod attach;
 pub mod audit;
 pub mod bench;
 pub mod completions;
@@ -21,6 +23,7 @@ pub mod helper;
 pub mod hook;
 pub mod kill;
 pub mod list;
+pub mod next;
 pub mod output;
 pub mod provision;
 pub mod send;
@@ -28,6 +31,7 @@ pub mod setup;
 pub mod signal;
 pub mod table;
 pub mod target;
+pub mod view_output;
 pub mod watch;
 
 use std::path::PathBuf;
@@ -53,7 +57,7 @@ use crate::target::socket;
     version,
     max_term_width = 100,
     arg_required_else_help = true,
-    after_help = "Start here:\n  agtmux list panes          every agent, its state, why, and for how long\n  agtmux watch               the same, live\n  agtmux list panes --needs-action\n  agtmux explain %3          the evidence behind one state\n  agtmux demo                try it on a private tmux server\n\nExit codes: 0 ok, 1 failed, 2 usage, 3 daemon unreachable, 4 refused by a guard, 5 timeout."
+    after_help = "Start here:\n  agtmux list panes          every agent, its state, why, and for how long\n  agtmux watch               the same, live\n  agtmux list panes --needs-action\n  agtmux explain %3          the evidence behind one state\n  agtmux next                go to the agent that needs you most\n  agtmux demo                try it on a private tmux server\n\nExit codes: 0 ok, 1 failed, 2 usage, 3 daemon unreachable, 4 refused by a guard, 5 timeout."
 )]
 pub struct Cli {
     /// The tmux server to look at: a name as for `tmux -L` or a path as for `tmux -S`
@@ -77,6 +81,14 @@ enum Verb {
     Watch(watch::WatchArgs),
     /// Show the evidence behind the state of an agent, and what would change it
     Explain(explain::ExplainArgs),
+    /// Go to an agent: bring this terminal to its pane
+    Attach(attach::AttachArgs),
+    /// Go to the agent that needs you most
+    Next(next::NextArgs),
+    /// Say that you know, so that an agent stops calling
+    Ack(ack::AckArgs),
+    /// Show what an agent printed
+    ViewOutput(view_output::ViewOutputArgs),
     /// Interrupt or end an agent, and say what came of it
     Kill(kill::KillArgs),
     /// Say yes to what an agent asks permission for
@@ -180,6 +192,10 @@ async fn dispatch(verb: Verb, context: &Context) -> Result<(), CommandError> {
         Verb::List(verb) => list::run(verb, context).await,
         Verb::Watch(args) => watch::run(args, context).await,
         Verb::Explain(args) => explain::run(args, context).await,
+        Verb::Attach(args) => attach::run(args, context).await,
+        Verb::Next(args) => next::run(args, context).await,
+        Verb::Ack(args) => ack::run(args, context).await,
+        Verb::ViewOutput(args) => view_output::run(args, context).await,
         Verb::Kill(args) => kill::run(args, context).await,
         Verb::Approve(args) => approve::approve(args, context).await,
         Verb::Deny(args) => approve::deny(args, context).await,

@@ -99,6 +99,7 @@ fn a_restart_goes_on_with_the_chain_and_tampering_is_seen() {
 fn request_for(action: &str) -> (Value, bool) {
     match action {
         "kill" => (json!({ "signal": "KILL" }), true),
+        "attach" | "view-output" => (json!({}), true),
         // An agent that rests asks nothing.
         "approve" | "deny" => (json!({}), false),
         // Nor does it have a composer.

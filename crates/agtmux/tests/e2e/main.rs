@@ -9,6 +9,7 @@
 mod common;
 
 mod approve;
+mod attach;
 mod audit;
 mod classify;
 mod commands;
@@ -36,4 +37,5 @@ mod signals;
 mod stream;
 mod streams;
 mod targets;
+mod view_output;
 mod watch;

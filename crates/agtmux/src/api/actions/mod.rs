@@ -2,6 +2,8 @@
 
 pub mod actor;
 pub mod approve;
+pub mod attach;
 pub mod kill;
 pub mod send;
 pub mod snapshots;
+pub mod view_output;
