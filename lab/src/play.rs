@@ -196,13 +196,13 @@ impl<'a> Player<'a> {
                 tokio::time::sleep(agent.rest()).await;
             }
             Verb::Expect(_) | Verb::Holds(_) if self.manner.rehearsal => {}
-            Verb::Agtmux { words, refused } => {
+            Verb::Agtmux { words, refused, says } => {
                 let words: Vec<_> = words.iter().map(|word| word.replace("PANE", &terminal.pane)).collect();
                 self.act(step);
                 let said = self.stage.agtmux(&words.iter().map(String::as_str).collect::<Vec<_>>()).await;
                 let said = said.map_err(|error| format!("{error:#}"));
                 match (said, refused) {
-                    (Ok(said), None) => self.tell(&format!("    {}", said.trim_end())),
+                    (Ok(said), None) if says.as_ref().is_none_or(|says| says.is_match(&said)) => self.tell(&format!("    {}", said.trim_end())),
                     (Err(said), Some(code)) if said.contains(&format!("[{code}]")) => self.tell(&format!("    {said}")),
                     (Ok(said) | Err(said), _) => bail!("agtmux says {said}"),
                 }

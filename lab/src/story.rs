@@ -21,6 +21,7 @@
 //! holds 2s                           agtmux does not change its mind
 //! agtmux approve PANE                run agtmux, which succeeds; PANE stands for the pane's id
 //! agtmux deny PANE refused E_BLOCKED run agtmux, which refuses with this code
+//! agtmux list panes says claude      run agtmux, which succeeds and says something like this (a regular expression)
 //! file x                             wait until the workspace has this file
 //! no file x                          it does not have it
 //! told use make                      wait until the model was told something like this (a regular expression)
@@ -100,6 +101,8 @@ pub enum Verb {
         words: Vec<String>,
         /// The code with which it refuses, if it is to.
         refused: Option<String>,
+        /// What it says, if that matters.
+        says: Option<Regex>,
     },
     /// Waits until the workspace has a file, or checks that it has not.
     File {
@@ -183,8 +186,10 @@ fn verb(line: &str) -> Result<Verb, String> {
         },
         "agtmux" => {
             let (words, code) = rest.split_once(" refused ").map_or((rest, None), |(words, code)| (words, Some(code)));
+            let (words, says) = words.split_once(" says ").map_or((words, None), |(words, says)| (words, Some(says)));
             let words = given(words)?.split(' ').map(str::to_owned).collect();
-            Ok(Verb::Agtmux { words, refused: code.map(str::to_owned) })
+            let says = says.map(pattern_of).transpose()?;
+            Ok(Verb::Agtmux { words, refused: code.map(str::to_owned), says })
         }
         "file" => given(rest).map(|name| Verb::File { name, there: true }),
         "told" => pattern_of(rest).map(Verb::Told),

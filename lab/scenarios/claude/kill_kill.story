@@ -1,0 +1,7 @@
+# The kernel ends it: no farewell, and its terminal is left as it was.
+start
+expect idle
+prompt stream:30
+expect running
+agtmux kill PANE --yes --signal KILL --if-state running
+expect nobody
