@@ -202,7 +202,9 @@ impl<'a> Player<'a> {
                 let said = self.stage.agtmux(&words.iter().map(String::as_str).collect::<Vec<_>>()).await;
                 let said = said.map_err(|error| format!("{error:#}"));
                 match (said, refused) {
-                    (Ok(said), None) if says.as_ref().is_none_or(|says| says.is_match(&said)) => self.tell(&format!("    {}", said.trim_end())),
+                    (Ok(said), None) if says.as_ref().is_none_or(|says| says.is_match(&said)) => {
+                        self.tell(&format!("    {}", said.trim_end()))
+                    }
                     (Err(said), Some(code)) if said.contains(&format!("[{code}]")) => self.tell(&format!("    {said}")),
                     (Ok(said) | Err(said), _) => bail!("agtmux says {said}"),
                 }

@@ -1,6 +1,10 @@
 //! What a program printed, as lines that are harmless to print again: their text, and the same with its colours.
 
+use std::fmt::Write as _;
+
 use vte::{Params, Parser, Perform};
+
+use crate::screen::{Colour, Style, rendition};
 
 /// One line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,8 +33,8 @@ const PLAIN: &str = "\u{1b}[0m";
 struct Page {
     lines: Vec<Line>,
     line: Line,
-    /// What colours the next character, since they were last plain. It is carried over from line to line.
-    rendition: String,
+    /// How the next character is painted. It is carried over from line to line.
+    style: Style,
     /// Letters stand for lines: the terminal's own drawing set.
     line_drawing: bool,
 }
@@ -43,7 +47,7 @@ impl Page {
             line.styled.push_str(PLAIN);
         }
         self.lines.push(line);
-        self.line.styled.push_str(&self.rendition);
+        self.line.styled.push_str(&sequence(self.style));
     }
 }
 
@@ -76,16 +80,25 @@ impl Perform for Page {
         }
         let join = |parts: &[u16]| parts.iter().map(u16::to_string).collect::<Vec<_>>().join(":");
         let numbers: Vec<_> = params.iter().map(join).collect();
-        let sequence = format!("\u{1b}[{}m", numbers.join(";"));
-        if numbers.first().is_none_or(|first| first == "0" || first.is_empty()) {
-            self.rendition.clear();
-        }
-        // A program that never goes back to plain must not make every line longer than the last.
-        if self.rendition.len() < 256 && numbers != ["0"] {
-            self.rendition.push_str(&sequence);
-        }
-        self.line.styled.push_str(&sequence);
+        let numbers = numbers.join(";");
+        self.style = rendition(self.style, &numbers);
+        let _ = write!(self.line.styled, "\u{1b}[{numbers}m");
     }
+}
+
+/// The sequence that paints like this; none for plain.
+fn sequence(style: Style) -> String {
+    let colour = |colour: Colour, place: u8| match colour {
+        Colour::Default => None,
+        Colour::Indexed(index) => Some(format!("{place};5;{index}")),
+        Colour::Rgb(r, g, b) => Some(format!("{place};2;{r};{g};{b}")),
+    };
+    let flags = [(style.bold, "1"), (style.dim, "2"), (style.italic, "3"), (style.reverse, "7")];
+    let mut numbers: Vec<_> =
+        flags.iter().filter(|(is_so, _)| *is_so).map(|(_, number)| (*number).to_owned()).collect();
+    numbers.extend(colour(style.fg, 38));
+    numbers.extend(colour(style.bg, 48));
+    if numbers.is_empty() { String::new() } else { format!("\u{1b}[{}m", numbers.join(";")) }
 }
 
 /// Characters that are not seen and change what is: those that turn the direction of writing.
@@ -117,10 +130,13 @@ mod tests {
 
     #[test]
     fn colours_are_carried_over_and_every_line_stands_for_itself() {
-        let expected = [line("a", "\x1b[38;5;244ma\x1b[0m"), line("b", "\x1b[38;5;244mb\x1b[38:2:1:2:3mc\x1b[0m")];
-        let read = lines(b"\x1b[38;5;244ma\nb\x1b[38:2:1:2:3mc\n");
-        assert_eq!(read[0], expected[0]);
-        assert_eq!(read[1].styled, expected[1].styled);
+        let expected = [line("a", "\x1b[38;5;244ma\x1b[0m"), line("bc", "\x1b[38;5;244mb\x1b[38:2:1:2:3mc\x1b[0m")];
+        assert_eq!(lines(b"\x1b[38;5;244ma\nb\x1b[38:2:1:2:3mc\n"), expected);
+        let reset = lines(b"\x1b[31mred\x1b[39m\nplain\n\x1b[1;48;2;1;2;3mx\ny");
+        let styled: Vec<_> = reset.iter().map(|line| line.styled.as_str()).collect();
+        let painted =
+            ["\x1b[31mred\x1b[39m\x1b[0m", "plain", "\x1b[1;48;2;1;2;3mx\x1b[0m", "\x1b[1;48;2;1;2;3my\x1b[0m"];
+        assert_eq!(styled, painted);
     }
 
     proptest! {

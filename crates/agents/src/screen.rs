@@ -25,7 +25,7 @@ pub use context::{Cursor, Foreground, ScreenContext};
 pub use dialog::{Dialog, DialogOption, DialogRules};
 pub use frame::{Frame, Mode, Prompt};
 pub use parse::Screen;
-pub(crate) use parse::line_of;
+pub(crate) use parse::{line_of, rendition};
 pub use row::{Cell, Row};
 pub use rules::{Meaning, Region, Rule, ScreenRules};
 pub use style::{Colour, Hue, Style};

@@ -122,7 +122,7 @@ fn skip_string(characters: &mut std::str::Chars<'_>) {
 }
 
 /// The rendition after a "select graphic rendition" sequence.
-fn rendition(mut style: Style, parameters: &str) -> Style {
+pub(crate) fn rendition(mut style: Style, parameters: &str) -> Style {
     // A parameter may have parts of its own, `4:3` for a curly underline. Only those of colours are of interest, and
     // some writers leave the part for the colour space empty.
     let mut numbers = parameters.split(';').flat_map(|parameter| {
