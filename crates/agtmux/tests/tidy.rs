@@ -41,7 +41,8 @@ fn crates_depend_only_downwards() {
         ("agents", &["agtmux-core"]),
         ("tmux", &[]),
         ("wire", &[]),
-        ("agtmux", &["agtmux-agents", "agtmux-core", "agtmux-tmux", "agtmux-wire"]),
+        ("shim", &[]),
+        ("agtmux", &["agtmux-agents", "agtmux-core", "agtmux-shim", "agtmux-tmux", "agtmux-wire"]),
     ]);
     for entry in fs::read_dir(root().join("crates")).unwrap() {
         let path = entry.unwrap().path();

@@ -1,0 +1,380 @@
+//! Who types: the person, or an injection while the person's keys are held.
+//!
+//! Pure: time comes in as milliseconds, bytes go out into a [`Buffer`]. Keys are never dropped and never reordered. While an
+//! injection is typed they wait, and then follow at the pace at which they were typed, since some programs take keys that come
+//! all at once for a paste.
+
+use std::collections::VecDeque;
+
+use crate::buffer::Buffer;
+use crate::keyboard::Keyboard;
+use crate::protocol::{Answer, Busy, HOLD_LIMIT_MS, Inject, Progress, Refusal, Status};
+use crate::script::Script;
+use crate::seen::Seen;
+
+/// The most that is read of a person's keys at once.
+pub const PIECE: usize = 4_096;
+
+/// How much of a person's keys is held here; what comes beyond waits in the terminal.
+const HELD: usize = 32 * 1_024;
+
+/// So many pieces keep their pace.
+const PIECES: usize = 256;
+
+/// The longest pause between two held pieces when they are let go.
+const PACE_MS: u64 = 12;
+
+/// Between a person's last key and an injection. Bytes that follow at once may be read together with it.
+const LEAD_MS: u64 = 50;
+
+/// After this time what looks like the beginning of a sequence was a key.
+const KEY_MS: u64 = 200;
+
+/// Decides whose turn it is.
+#[derive(Debug)]
+pub struct Arbiter {
+    keyboard: Keyboard,
+    /// When the person's last bytes came.
+    last_input: Option<u64>,
+    phase: Phase,
+    held: Buffer,
+    /// The length of each held piece, and how long after the one before it came.
+    pieces: VecDeque<(usize, u64)>,
+    seen: Seen,
+}
+
+#[derive(Debug)]
+enum Phase {
+    /// Keys pass.
+    Open,
+    /// An injection is typed.
+    Typing { script: Script, not_before: u64, hold_until: u64 },
+    /// Held keys are let go.
+    Releasing { next_at: u64 },
+}
+
+/// What the agent's side looks like when an injection is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Screen {
+    /// Whether the program wants pastes to be marked.
+    pub pastes: bool,
+    /// How many bytes it has written.
+    pub output: u64,
+}
+
+impl Default for Arbiter {
+    fn default() -> Self {
+        Self {
+            keyboard: Keyboard::default(),
+            last_input: None,
+            phase: Phase::Open,
+            held: Buffer::new(HELD),
+            pieces: VecDeque::with_capacity(PIECES),
+            seen: Seen::default(),
+        }
+    }
+}
+
+impl Arbiter {
+    /// Whether a piece of keys may be read now.
+    pub fn has_room(&self, agent: &Buffer) -> bool {
+        let room = if matches!(self.phase, Phase::Open) { agent.room() } else { self.held.room() };
+        room >= PIECE
+    }
+
+    /// A piece of keys came, of at most [`PIECE`] bytes and with room for it.
+    pub fn input(&mut self, piece: &[u8], now: u64, agent: &mut Buffer) {
+        self.keyboard.feed(piece);
+        let since = self.last_input.map_or(0, |last| now.saturating_sub(last));
+        self.last_input = Some(now);
+        if matches!(self.phase, Phase::Open) {
+            agent.push(piece);
+            return;
+        }
+        let held = self.held.push(piece);
+        let is_full = self.pieces.len() == PIECES;
+        match self.pieces.back_mut().filter(|_| is_full) {
+            Some((length, _)) => *length += held,
+            None => self.pieces.push_back((held, since)),
+        }
+    }
+
+    /// Begins to type something, or says why not.
+    pub fn inject(&mut self, inject: &Inject, body: Vec<u8>, now: u64, screen: Screen) -> Answer {
+        if let Some(state) = self.seen.get(&inject.id) {
+            return Answer::Duplicate { id: inject.id.clone(), state };
+        }
+        let hold_ms = inject.hold_ms.min(HOLD_LIMIT_MS);
+        let script = match Script::new(inject, body, screen.pastes, hold_ms) {
+            Ok(script) => script,
+            Err(reason) => return Answer::Refused { reason },
+        };
+        if let Some(reason) = self.busy(inject, now, screen) {
+            return Answer::Busy { reason };
+        }
+        let not_before = self.last_input.map_or(now, |last| now.max(last + LEAD_MS));
+        self.seen.set(&inject.id, Progress::Pasting);
+        self.phase = Phase::Typing { script, not_before, hold_until: now + hold_ms };
+        Answer::Accepted { id: inject.id.clone() }
+    }
+
+    fn busy(&mut self, inject: &Inject, now: u64, screen: Screen) -> Option<Busy> {
+        if !matches!(self.phase, Phase::Open) {
+            return Some(Busy::Hold);
+        }
+        self.settle(now);
+        if !self.keyboard.is_between_keys() {
+            return Some(Busy::Draft);
+        }
+        if inject.empty_at == Some(self.keyboard.keys()) {
+            self.keyboard.seen_empty();
+        }
+        if self.keyboard.is_draft() && !inject.even_if_draft {
+            return Some(Busy::Draft);
+        }
+        inject.if_output.filter(|judged| screen.output > *judged).map(|_| Busy::Modal)
+    }
+
+    fn settle(&mut self, now: u64) {
+        if self.last_input.is_some_and(|last| now.saturating_sub(last) >= KEY_MS) {
+            self.keyboard.settle();
+        }
+    }
+
+    /// Goes on with what is under way, as far as that is possible now. Gives the id of an injection that has just been
+    /// submitted. To be called after each write, and when [`Self::deadline`] has come.
+    pub fn turn(&mut self, now: u64, agent: &mut Buffer) -> Option<String> {
+        let mut submitted = None;
+        loop {
+            match &mut self.phase {
+                Phase::Open => return submitted,
+                Phase::Typing { script, not_before, hold_until } => {
+                    if now < (*not_before).min(*hold_until) {
+                        return submitted;
+                    }
+                    if script.is_over() {
+                        self.phase = Phase::Releasing { next_at: now };
+                        continue;
+                    }
+                    let written = agent.push(script.unwritten());
+                    script.wrote(written);
+                    if !script.unwritten().is_empty() || !agent.is_empty() {
+                        return submitted;
+                    }
+                    let (pause_ms, progress) = script.next();
+                    *not_before = now + pause_ms;
+                    if let Some(progress) = progress {
+                        self.seen.set(&script.id, progress);
+                        if progress == Progress::Submitted {
+                            submitted = Some(script.id.clone());
+                        }
+                    }
+                }
+                Phase::Releasing { next_at } => {
+                    let Some((length, _)) = self.pieces.front().copied() else {
+                        self.phase = Phase::Open;
+                        continue;
+                    };
+                    if now < *next_at || (agent.room() < length && !agent.is_empty()) {
+                        return submitted;
+                    }
+                    let released = agent.push(&self.held.waiting()[..length]);
+                    self.held.consume(released);
+                    if released < length {
+                        self.pieces[0].0 -= released;
+                        return submitted;
+                    }
+                    self.pieces.pop_front();
+                    *next_at = now + self.pieces.front().map_or(0, |(_, since)| (*since).min(PACE_MS));
+                }
+            }
+        }
+    }
+
+    /// When something is due although nothing comes. As long as the agent has to take bytes first, nothing is.
+    pub fn deadline(&self, agent: &Buffer) -> Option<u64> {
+        match &self.phase {
+            _ if !agent.is_empty() => None,
+            Phase::Open => None,
+            Phase::Typing { not_before, hold_until, .. } => Some((*not_before).min(*hold_until)),
+            Phase::Releasing { next_at } => Some(*next_at),
+        }
+    }
+
+    /// What became of an id.
+    pub fn state(&self, id: String) -> Answer {
+        match self.seen.get(&id) {
+            Some(state) => Answer::Duplicate { id, state },
+            None => Answer::Unseen { id },
+        }
+    }
+
+    /// How things stand, as far as they are known here.
+    pub fn status(&mut self, now: u64, screen: Screen) -> Status {
+        self.settle(now);
+        Status {
+            draft: self.keyboard.is_draft(),
+            hold: !matches!(self.phase, Phase::Open),
+            paste_mode: screen.pastes,
+            input: self.keyboard.keys(),
+            input_age_ms: self.last_input.map(|last| now.saturating_sub(last)),
+            output: screen.output,
+            injections: self.seen.total(),
+            forgotten: self.seen.forgotten(),
+            ..Status::default()
+        }
+    }
+}
+
+/// The answer when there is no memory for a body.
+pub(crate) const NO_MEMORY: Answer = Answer::Refused { reason: Refusal::Memory };
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{Arbiter, Screen};
+    use crate::buffer::Buffer;
+    use crate::protocol::{Answer, Busy, Inject};
+
+    const SCREEN: Screen = Screen { pastes: true, output: 0 };
+
+    fn inject(id: usize) -> Inject {
+        Inject { id: id.to_string(), delay_ms: 100, ..Inject::default() }
+    }
+
+    #[derive(Clone, Debug)]
+    enum Event {
+        /// The person presses something.
+        Keys(Vec<u8>),
+        /// A message is to be typed, perhaps into a draft.
+        Message { length: usize, even_if_draft: bool },
+        /// The agent reads so many bytes.
+        Read(usize),
+        /// Time passes.
+        Wait(u64),
+    }
+
+    fn event() -> impl Strategy<Value = Event> {
+        let keys = proptest::sample::select(vec![
+            &b"a"[..],
+            b"\r",
+            b"\x1b[A",
+            b"\x1b",
+            b"[",
+            "é".as_bytes(),
+            &[0xc3],
+            &[0xa9],
+            b"\x1b[200~",
+            b"\x1b[201~",
+            b"\x1b[I",
+            b"more than one key",
+        ]);
+        prop_oneof![
+            4 => keys.prop_map(|keys| Event::Keys(keys.to_vec())),
+            2 => (1usize..70_000, any::<bool>())
+                .prop_map(|(length, even_if_draft)| Event::Message { length, even_if_draft }),
+            3 => (1usize..100_000).prop_map(Event::Read),
+            3 => (0u64..3_000).prop_map(Event::Wait),
+        ]
+    }
+
+    proptest! {
+        /// I3 and I4: whatever happens when, the agent reads every key in order, every accepted message once and whole, and
+        /// none of them within a sequence of keys.
+        #[test]
+        fn keys_and_messages_arrive_whole(events in proptest::collection::vec(event(), 1..80)) {
+            let (mut arbiter, mut agent) = (Arbiter::default(), Buffer::new(64 * 1_024));
+            let (mut now, mut typed, mut read, mut accepted) = (0, Vec::new(), Vec::new(), Vec::new());
+            let take = |agent: &mut Buffer, read: &mut Vec<u8>, count: usize| {
+                let count = count.min(agent.waiting().len());
+                read.extend_from_slice(&agent.waiting()[..count]);
+                agent.consume(count);
+            };
+            for (number, event) in events.into_iter().enumerate() {
+                match event {
+                    Event::Keys(keys) => if arbiter.has_room(&agent) {
+                        arbiter.input(&keys, now, &mut agent);
+                        typed.extend(keys);
+                    },
+                    Event::Message { length, even_if_draft } => {
+                        // No byte of a key, so that messages can be told from keys.
+                        let body = vec![b'A' + u8::try_from(number % 26).expect("a letter"); length];
+                        let request = Inject { even_if_draft, ..inject(number) };
+                        let draft = arbiter.status(now, SCREEN).draft;
+                        match arbiter.inject(&request, body.clone(), now, SCREEN) {
+                            Answer::Accepted { .. } => {
+                                prop_assert!(even_if_draft || !draft);
+                                accepted.push([b"\x1b[200~", &body[..], b"\x1b[201~\r"].concat());
+                            }
+                            Answer::Busy { .. } => {}
+                            other => prop_assert!(false, "{other:?}"),
+                        }
+                    }
+                    Event::Read(count) => take(&mut agent, &mut read, count),
+                    Event::Wait(ms) => now += ms,
+                }
+                arbiter.turn(now, &mut agent);
+            }
+            for _ in 0..1_000 {
+                take(&mut agent, &mut read, usize::MAX);
+                now += 100;
+                arbiter.turn(now, &mut agent);
+            }
+            prop_assert_eq!(arbiter.deadline(&agent), None);
+            let mut rest = &read[..];
+            let mut keys = Vec::new();
+            for message in &accepted {
+                let at = memchr::memmem::find(rest, message);
+                prop_assert!(at.is_some(), "a message is not whole");
+                keys.extend_from_slice(&rest[..at.unwrap_or(0)]);
+                rest = &rest[at.unwrap_or(0) + message.len()..];
+            }
+            keys.extend_from_slice(rest);
+            prop_assert_eq!(keys, typed);
+        }
+    }
+
+    /// However long the program reads nothing, no more than two seconds are waited for anything else.
+    #[test]
+    fn pauses_end_with_the_hold() {
+        let (mut arbiter, mut agent) = (Arbiter::default(), Buffer::new(64 * 1_024));
+        arbiter.inject(&Inject { delay_ms: 1_500, ..inject(1) }, b"text".to_vec(), 0, SCREEN);
+        arbiter.turn(0, &mut agent);
+        arbiter.input(b"key", 10, &mut agent);
+        agent.consume(6);
+        arbiter.turn(1_000, &mut agent);
+        agent.consume(4);
+        arbiter.turn(1_200, &mut agent);
+        agent.consume(6);
+        arbiter.turn(1_300, &mut agent);
+        assert_eq!((arbiter.deadline(&agent), agent.is_empty()), (Some(2_000), true));
+        arbiter.turn(2_000, &mut agent);
+        assert_eq!(agent.waiting(), b"\r");
+        agent.consume(1);
+        assert_eq!(arbiter.turn(2_001, &mut agent).as_deref(), Some("1"));
+        assert_eq!(agent.waiting(), b"key");
+    }
+
+    #[test]
+    fn what_is_typed_meanwhile_keeps_its_pace() {
+        let (mut arbiter, mut agent) = (Arbiter::default(), Buffer::new(64 * 1_024));
+        arbiter.inject(&Inject { submit: "\x1b".to_owned(), ..inject(1) }, Vec::new(), 0, SCREEN);
+        arbiter.turn(0, &mut agent);
+        for (at, key) in [(10, b"a"), (100, b"b"), (103, b"c")] {
+            arbiter.input(key, at, &mut agent);
+        }
+        agent.consume(1);
+        arbiter.turn(1, &mut agent);
+        assert_eq!(arbiter.inject(&inject(2), b"text".to_vec(), 104, SCREEN), Answer::Busy { reason: Busy::Hold });
+        let mut released = Vec::new();
+        for now in 40..120 {
+            arbiter.turn(now, &mut agent);
+            if !agent.is_empty() {
+                released.push((now, agent.waiting().to_vec()));
+                agent.consume(usize::MAX);
+            }
+        }
+        assert_eq!(released, [(51, b"a".to_vec()), (63, b"b".to_vec()), (66, b"c".to_vec())]);
+    }
+}

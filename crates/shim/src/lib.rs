@@ -1,0 +1,31 @@
+//! The wrapper around an agent: a terminal in the middle, between the pane and the agent.
+//!
+//! It passes every byte on as it is, both ways, and gives the agent what a terminal gives: size, signals, job control, an exit
+//! status. Because every key goes through it, it can do what nobody outside can: hold the keys of a person for the moment in
+//! which a message is typed, and hand them on afterwards ([`arbiter`]). Requests for that come over a socket ([`socket`],
+//! [`protocol`]), each with an id that is done once for the life of the agent.
+//!
+//! The agent's terminal is worth more than any message. Whatever goes wrong here (no socket, no memory, a request that is
+//! nonsense), the bytes go on.
+//!
+//! Three processes: the shim on the pane's terminal, the [`keeper`] that leads the session of the agent's own terminal, and the
+//! agent. Nothing of agtmux is used here, no thread is started and nothing is allocated for a byte that passes.
+
+pub mod arbiter;
+pub mod buffer;
+mod inbox;
+mod keeper;
+pub mod keyboard;
+pub mod modes;
+pub mod protocol;
+mod pty;
+mod relay;
+mod script;
+mod seen;
+mod signals;
+mod socket;
+mod start;
+mod terminal;
+
+pub use inbox::{Arrived, Inbox, Malformed};
+pub use start::{NAME_VARIABLE, SOCKETS_VARIABLE, main};

@@ -1,0 +1,199 @@
+//! What is said over the socket of a shim: one line of JSON per request, followed by the body if there is one, and one line of
+//! JSON per answer.
+//!
+//! A shim lives as long as its agent, so an old shim meets a newer daemon. A field that it does not know may be a condition, and
+//! a condition that is passed over is a message in the wrong place: such a request is malformed. Answers may grow.
+
+use serde::{Deserialize, Serialize};
+
+/// The longest line of a request, without the body.
+pub const LINE_LIMIT: usize = 4_096;
+/// The longest body.
+pub const BODY_LIMIT: usize = 256 * 1_024;
+/// The longest id.
+pub const ID_LIMIT: usize = 128;
+/// The longest that a person's keys are held.
+pub const HOLD_LIMIT_MS: u64 = 2_000;
+/// The longest row of keys in one request.
+pub const KEYS_LIMIT: usize = 256;
+
+/// What can be asked of a shim.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Request {
+    /// How the agent's terminal stands.
+    Status,
+    /// What became of an id.
+    State {
+        /// The id.
+        id: String,
+    },
+    /// Type something, once.
+    Inject(Inject),
+}
+
+/// Something to type: keys, then a body, then keys, with pauses between and the person's keys held throughout. All parts may be
+/// left out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Inject {
+    /// Done once for the life of the agent, whoever asks and how often.
+    pub id: String,
+    /// How many bytes of body follow the line.
+    pub length: usize,
+    /// Keys to press first, such as Escape.
+    pub before: String,
+    /// The pause after them.
+    pub before_ms: u64,
+    /// Whether the body is pasted or typed.
+    pub paste: Paste,
+    /// The pause between the body and the keys that submit it. Some programs take an Enter that follows a paste at once for a
+    /// part of it.
+    pub delay_ms: u64,
+    /// The keys that submit, by default Enter.
+    pub submit: String,
+    /// The longest that a person's keys may be held. After that nothing is waited for any more.
+    pub hold_ms: u64,
+    /// Type also into what somebody may be writing.
+    pub even_if_draft: bool,
+    /// The composer was seen to be empty when [`Status::input`] was this: what was typed up to then is no draft.
+    pub empty_at: Option<u64>,
+    /// Only if the agent has written no more than this many bytes, by [`Status::output`]: the screen is the one that was
+    /// judged.
+    pub if_output: Option<u64>,
+}
+
+impl Default for Inject {
+    fn default() -> Self {
+        Self {
+            id: String::new(),
+            length: 0,
+            before: String::new(),
+            before_ms: 0,
+            paste: Paste::Auto,
+            delay_ms: 150,
+            submit: "\r".to_owned(),
+            hold_ms: HOLD_LIMIT_MS,
+            even_if_draft: false,
+            empty_at: None,
+            if_output: None,
+        }
+    }
+}
+
+/// How a body is put in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Paste {
+    /// As a paste if the program has asked to be told of pastes, else typed.
+    #[default]
+    Auto,
+    /// Typed.
+    Plain,
+}
+
+/// What a shim answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "answer", rename_all = "snake_case")]
+pub enum Answer {
+    /// It is being typed; [`Answer::Submitted`] follows when it is done.
+    Accepted {
+        /// The id.
+        id: String,
+    },
+    /// All of it has been handed to the terminal.
+    Submitted {
+        /// The id.
+        id: String,
+    },
+    /// It was asked before, and is not done again.
+    Duplicate {
+        /// The id.
+        id: String,
+        /// How far it is.
+        state: Progress,
+    },
+    /// Not now, nothing was typed.
+    Busy {
+        /// Why not.
+        reason: Busy,
+    },
+    /// Never, nothing was typed.
+    Refused {
+        /// Why not.
+        reason: Refusal,
+    },
+    /// The id was never accepted. As the shim lives as long as the agent, this is proof.
+    Unseen {
+        /// The id.
+        id: String,
+    },
+    /// How the agent's terminal stands.
+    Status(Status),
+}
+
+/// How far an injection is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Progress {
+    /// Accepted, and not all of the body is in the terminal.
+    Pasting,
+    /// The body is in the terminal, the keys that submit it are not.
+    Pasted,
+    /// All of it is.
+    Submitted,
+}
+
+/// Why something cannot be typed now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Busy {
+    /// A person may be in the middle of a text.
+    Draft,
+    /// The agent has written to the screen since it was judged; there may be a dialog.
+    Modal,
+    /// Something else is being typed.
+    Hold,
+}
+
+/// Why something is never typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Refusal {
+    /// The body would end its own paste, and the rest of it would be keys.
+    EndsPaste,
+    /// The pauses are longer than keys may be held.
+    TooLong,
+    /// There is nothing to type.
+    Empty,
+    /// There is no memory for it.
+    Memory,
+}
+
+/// How the agent's terminal stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Status {
+    /// The version of the shim.
+    pub version: String,
+    /// The process that was started, which is the agent or what became it.
+    pub child: u32,
+    /// The name that was asked for.
+    pub name: Option<String>,
+    /// Whether a person may be in the middle of a text.
+    pub draft: bool,
+    /// Whether something is being typed.
+    pub hold: bool,
+    /// Whether the program has asked to be told of pastes.
+    pub paste_mode: bool,
+    /// How many bytes of keys came from the person.
+    pub input: u64,
+    /// How long ago the last one came, in milliseconds; none if none came.
+    pub input_age_ms: Option<u64>,
+    /// How many bytes the agent has written.
+    pub output: u64,
+    /// How many injections were accepted.
+    pub injections: u64,
+    /// How many ids were forgotten since, oldest first.
+    pub forgotten: u64,
+}

@@ -1,0 +1,93 @@
+//! What is to be typed, in steps with pauses between.
+
+use crate::keyboard::PASTE_END;
+use crate::protocol::{Inject, Paste, Progress, Refusal};
+
+const PASTE_BEGIN: &[u8] = b"\x1b[200~";
+
+/// The pause after the last key, so that the agent does not read it together with what a person typed meanwhile.
+const SETTLE_MS: u64 = 50;
+
+/// One injection under way.
+#[derive(Debug)]
+pub(crate) struct Script {
+    pub(crate) id: String,
+    steps: Vec<Step>,
+    at: usize,
+}
+
+/// Bytes to write, and what is so when they are written.
+#[derive(Debug)]
+struct Step {
+    bytes: Vec<u8>,
+    written: usize,
+    pause_ms: u64,
+    progress: Option<Progress>,
+}
+
+impl Script {
+    /// Makes a script of a request. `pastes` says whether the program wants pastes to be marked.
+    ///
+    /// # Errors
+    /// When the request can never be done.
+    pub(crate) fn new(inject: &Inject, body: Vec<u8>, pastes: bool, hold_ms: u64) -> Result<Self, Refusal> {
+        if memchr::memmem::find(&body, PASTE_END).is_some() {
+            return Err(Refusal::EndsPaste);
+        }
+        let pauses = [inject.before_ms, inject.delay_ms, SETTLE_MS];
+        if pauses.iter().fold(0u64, |sum, pause| sum.saturating_add(*pause)) > hold_ms {
+            return Err(Refusal::TooLong);
+        }
+        let marked = pastes && inject.paste == Paste::Auto && !body.is_empty();
+        let has_body = !body.is_empty();
+        let mut steps = vec![
+            Step::new(inject.before.clone().into_bytes(), inject.before_ms, None),
+            Step::new(if marked { PASTE_BEGIN.to_vec() } else { Vec::new() }, 0, None),
+            Step::new(body, 0, None),
+            Step::new(if marked { PASTE_END.to_vec() } else { Vec::new() }, 0, None),
+            Step::new(inject.submit.clone().into_bytes(), SETTLE_MS, None),
+        ];
+        steps.retain(|step| !step.bytes.is_empty());
+        let submits = !inject.submit.is_empty();
+        let last = steps.last_mut().ok_or(Refusal::Empty)?;
+        last.progress = Some(Progress::Submitted);
+        last.pause_ms = SETTLE_MS;
+        if has_body && submits {
+            // The one before the last is the end of the body.
+            let end = steps.len() - 2;
+            steps[end].progress = Some(Progress::Pasted);
+            steps[end].pause_ms = inject.delay_ms;
+        }
+        Ok(Self { id: inject.id.clone(), steps, at: 0 })
+    }
+
+    /// What has to be written before the next pause.
+    pub(crate) fn unwritten(&self) -> &[u8] {
+        self.steps.get(self.at).map_or(&[], |step| &step.bytes[step.written..])
+    }
+
+    /// So many bytes were written.
+    pub(crate) fn wrote(&mut self, count: usize) {
+        if let Some(step) = self.steps.get_mut(self.at) {
+            step.written = (step.written + count).min(step.bytes.len());
+        }
+    }
+
+    /// The step is written: gives the pause that follows it and what is so now.
+    pub(crate) fn next(&mut self) -> (u64, Option<Progress>) {
+        let step = self.steps.get(self.at).map_or((0, None), |step| (step.pause_ms, step.progress));
+        self.at += 1;
+        step
+    }
+
+    /// Whether nothing is left to write.
+    pub(crate) fn is_over(&self) -> bool {
+        self.at >= self.steps.len()
+    }
+}
+
+impl Step {
+    fn new(bytes: Vec<u8>, pause_ms: u64, progress: Option<Progress>) -> Self {
+        Self { bytes, written: 0, pause_ms, progress }
+    }
+}
