@@ -18,9 +18,9 @@ pub(crate) struct Launch {
     pub(crate) args: Vec<String>,
     /// The wrappers that were looked through, outermost first.
     pub(crate) through: Vec<String>,
-    /// The process is a shell that was given the command as text. It becomes that program or starts it as a child,
-    /// and is not it.
-    pub(crate) by_shell: bool,
+    /// The process is a shell that was given the command as text, or our own wrapper. It becomes that program or starts it as a
+    /// child, and is not it.
+    pub(crate) is_launcher: bool,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -47,10 +47,10 @@ pub(crate) fn resolve(comm: &str, argv: &[String]) -> Option<Launch> {
             program: Program::Script(words.pop()?),
             args,
             through: vec![comm.to_owned()],
-            by_shell: false,
+            is_launcher: false,
         });
     }
-    let mut by_shell = false;
+    let mut is_launcher = false;
     for _ in 0..MAX_LAYERS {
         let name = wrapper_name(words.first()?).to_owned();
         let opened = if shell::is_shell(&name) {
@@ -59,16 +59,16 @@ pub(crate) fn resolve(comm: &str, argv: &[String]) -> Option<Launch> {
             let mut rows = WRAPPERS.iter().filter(|wrapper| wrapper.is_named(&name)).peekable();
             if rows.peek().is_none() {
                 let args = words.split_off(1);
-                return Some(Launch { program: Program::Executable(words.pop()?), args, through, by_shell });
+                return Some(Launch { program: Program::Executable(words.pop()?), args, through, is_launcher });
             }
             rows.find_map(|wrapper| wrapper.open(&words))?
         };
-        by_shell |= through.is_empty() && shell::is_shell(&name) && matches!(opened, Opened::Command(_));
+        is_launcher |= through.is_empty() && is_launcher_name(&name) && matches!(opened, Opened::Command(_));
         through.push(name);
         match opened {
             Opened::Command(inner) => words = inner,
             Opened::Program(program, args) => {
-                return Some(Launch { program, args, through, by_shell });
+                return Some(Launch { program, args, through, is_launcher });
             }
         }
     }
@@ -108,6 +108,10 @@ fn script_of_renamed_interpreter(comm: &str, words: &[String]) -> Option<usize> 
     let at = words.iter().skip(1).position(|word| !word.starts_with('-'))? + 1;
     let is_script = [".js", ".mjs", ".cjs"].iter().any(|suffix| words[at].ends_with(suffix));
     (is_script && words[at].contains('/')).then_some(at)
+}
+
+fn is_launcher_name(name: &str) -> bool {
+    shell::is_shell(name) || name == wrapper::SHIM || name == wrapper::AGTMUX
 }
 
 fn is_wrapper(name: &str) -> bool {
@@ -191,6 +195,9 @@ mod tests {
             ("python3 -X dev claude.py", "script claude.py"),
             ("python3␣-c␣import claude", "nothing"),
             ("node -e code", "nothing"),
+            ("agtmux wrap --name x -- claude --resume", "executable claude [--resume]"),
+            ("agtmux-shim npx @openai/codex", "package @openai/codex"),
+            ("agtmux watch claude", "nothing"),
             ("ssh host claude", "executable ssh [host] [claude]"),
         ];
         for (command, expected) in cases {

@@ -9,7 +9,7 @@ use crate::manifest::{Manifest, ProcessRules};
 pub(crate) enum Verdict {
     /// The interactive agent, with the rule that says so.
     Agent(String),
-    /// A shell that is about to become the agent, or has started it as a child.
+    /// A shell that is about to become the agent, or has started it as a child; or the wrapper around it.
     Launcher,
     /// The agent's program doing something else: a server, a one-shot run. The text says what.
     Helper(String),
@@ -28,7 +28,7 @@ pub(crate) fn judge(manifest: &Manifest, process: &Process) -> Option<Verdict> {
     }
     Some(match helper_word(rules, &launch.args) {
         Some(word) => Verdict::Helper(format!("{rule}, but `{word}` is not the interactive agent")),
-        None if launch.by_shell => Verdict::Launcher,
+        None if launch.is_launcher => Verdict::Launcher,
         None => Verdict::Agent(rule),
     })
 }

@@ -88,6 +88,10 @@ const CONTAINER_OPTIONS: &[&str] = &[
 const KUBECTL_OPTIONS: &[&str] =
     &["-n", "--namespace", "-c", "--container", "--context", "--cluster", "--kubeconfig", "-f", "--filename", "--user"];
 
+/// Our own wrapper, and the command that becomes it.
+pub(super) const SHIM: &str = "agtmux-shim";
+pub(super) const AGTMUX: &str = "agtmux";
+
 /// Tried in order; of several rows with one name, the first whose subcommand is there counts.
 #[rustfmt::skip]
 pub(super) const WRAPPERS: &[Wrapper] = &[
@@ -100,6 +104,9 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
     wrapper(&["stdbuf"], &[], &["-i", "--input", "-o", "--output", "-e", "--error"], 0, Runs::Command),
     wrapper(&["caffeinate"], &[], &["-t", "-w"], 0, Runs::Command),
     wrapper(&["timeout", "gtimeout"], &[], &["-k", "--kill-after", "-s", "--signal"], 1, Runs::Command),
+
+    wrapper(&[SHIM], &[], &[], 0, Runs::Command),
+    wrapper(&[AGTMUX], &["wrap"], &["--name", "--tmux-socket", "--color"], 0, Runs::Command),
 
     wrapper(&["docker", "podman", "nerdctl"], &["exec"], CONTAINER_OPTIONS, 1, Runs::Command),
     wrapper(&["docker", "podman", "nerdctl"], &["container", "exec"], CONTAINER_OPTIONS, 1, Runs::Command),

@@ -28,6 +28,9 @@ const FEW: usize = 16;
 /// How often a pane that launches something is looked at again before the sweeps have to do.
 const LAUNCH_LOOKS: u32 = 10;
 
+/// The kernel's name of the wrapper. What it runs has another terminal, so that the pane's shows no trace of it.
+const SHIM: &str = "agtmux-shim";
+
 /// The agents of one server.
 pub struct AgentWatch {
     manifests: Manifests,
@@ -99,7 +102,8 @@ impl AgentWatch {
         for (id, pane) in self.panes.iter_mut().filter(|(id, _)| !silent.contains(*id)) {
             let trace = trace(pane);
             // What a launch ends in has the same group in the foreground as the launch.
-            if trace != pane.trace || pane.launching > 0 {
+            let is_wrapped = pane.agent.is_none() && trace.as_ref().is_some_and(|trace| trace.name == SHIM);
+            if trace != pane.trace || pane.launching > 0 || is_wrapped {
                 pane.trace = trace;
                 suspects.push(*id);
             }
