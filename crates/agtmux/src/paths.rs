@@ -59,6 +59,11 @@ impl Paths {
         self.socket.with_extension("hook")
     }
 
+    /// Where the wrappers of agents have their sockets.
+    pub fn shim_dir(&self) -> PathBuf {
+        self.socket.with_file_name("shim")
+    }
+
     /// Where hooks wait that no daemon took.
     pub fn spool_dir(&self) -> PathBuf {
         self.state_dir.join("spool")

@@ -30,6 +30,7 @@ pub async fn run(options: Options, ready: impl FnOnce()) -> Result<(), CommandEr
         manifests: started.manifests.clone(),
         locks: Arc::default(),
         buffers: Arc::default(),
+        shims: options.paths.shim_dir(),
     };
     let server = tokio::spawn(api::serve(door, hands));
     let hooks =

@@ -14,6 +14,7 @@ pub mod look;
 pub mod send;
 mod transcript_tail;
 pub mod view_output;
+pub mod shim;
 
 use std::future::Future;
 use std::path::PathBuf;
@@ -29,6 +30,7 @@ use agtmux_wire::error::ErrorCode;
 pub use aim::{Mark, mark};
 pub use buffers::Buffers;
 pub use lock::PaneLocks;
+pub use shim::Shim;
 
 use crate::daemon::Handle;
 use crate::daemon::actions::{self, new_action};
@@ -48,6 +50,8 @@ pub struct Hands {
     pub locks: Arc<PaneLocks>,
     /// Where texts are laid on their way into panes.
     pub buffers: Arc<Buffers>,
+    /// Where the wrappers of agents have their sockets.
+    pub shims: PathBuf,
 }
 
 /// An action that was carried out: what the one who asked gets, and the line for the log.

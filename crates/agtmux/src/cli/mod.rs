@@ -33,6 +33,7 @@ pub mod table;
 pub mod target;
 pub mod view_output;
 pub mod watch;
+pub mod wrap;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -106,6 +107,8 @@ enum Verb {
     Signal(signal::SignalArgs),
     /// Tell what happened to the agent that runs this; for the settings of agents, not for people
     Hook(hook::HookArgs),
+    /// Run an agent so that messages never mix with what you type
+    Wrap(wrap::WrapArgs),
     /// Give agents the hooks that tell agtmux what they do
     Setup(setup::SetupArgs),
     /// Teach the agents of a workspace to say how they stand
@@ -174,6 +177,10 @@ pub fn main() -> ExitCode {
 }
 
 fn run(cli: Cli) -> Result<(), CommandError> {
+    // An agent that somebody starts is not kept from starting by anything that is wrong with agtmux.
+    if let Verb::Wrap(args) = &cli.verb {
+        return Err(wrap::run(args));
+    }
     let paths = Paths::from_env()?;
     let tmux_socket = match cli.tmux_socket.as_deref() {
         Some(text) => Some(socket::from_argument(text)?),
@@ -207,6 +214,7 @@ async fn dispatch(verb: Verb, context: &Context) -> Result<(), CommandError> {
             hook::run(args);
             Ok(())
         }
+        Verb::Wrap(args) => Err(wrap::run(&args)),
         Verb::Setup(args) => setup::run(&args, context),
         Verb::Provision(args) => provision::run(&args, context),
         Verb::Target(verb) => target::run(verb, context).await,

@@ -39,3 +39,4 @@ mod streams;
 mod targets;
 mod view_output;
 mod watch;
+mod wrap;
