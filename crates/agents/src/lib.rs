@@ -9,6 +9,7 @@
 //! directories and screen text never decide *which* agent runs in a pane.
 
 pub mod answer;
+pub mod approve;
 mod command_line;
 pub mod detector;
 mod discover;

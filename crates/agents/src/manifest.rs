@@ -8,6 +8,7 @@ use serde::de::{self, Deserializer};
 use thiserror::Error;
 use toml::Spanned;
 
+use crate::approve::ApproveRules;
 use crate::screen::{ComposerRules, DialogRules, ScreenRules};
 use crate::send::SendRules;
 use crate::translate::SignRule;
@@ -43,6 +44,9 @@ pub struct Manifest {
     /// How its dialogs are found.
     #[serde(default)]
     pub dialog: DialogRules,
+    /// How its requests for permission are answered by keys.
+    #[serde(default)]
+    pub approve: ApproveRules,
     /// How text is typed at it.
     #[serde(default)]
     pub send: SendRules,

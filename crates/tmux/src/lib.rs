@@ -49,6 +49,7 @@ pub mod plain;
 pub mod protocol;
 pub mod server;
 pub mod session;
+pub mod shown;
 pub mod transport;
 
 mod nonce;

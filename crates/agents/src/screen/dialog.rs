@@ -55,6 +55,8 @@ pub struct Dialog {
     pub options: Vec<DialogOption>,
     /// Hash of what is shown, the selection apart: an answer is bound to it.
     pub prompt_hash: String,
+    /// What is shown, row by row, without what is drawn around it and without blank rows.
+    pub rows: Vec<String>,
 }
 
 /// One answer.
@@ -97,7 +99,8 @@ impl DialogRules {
         };
         // The edge above carries the program's own remarks, if anything.
         let asked = &block[usize::from(self.top.iter().any(|top| top.holds(&block[0])))..];
-        let dialog = Dialog { title: title(asked), options, prompt_hash: hash(asked) };
+        let rows = rows_of(asked);
+        let dialog = Dialog { title: title(asked), options, prompt_hash: hash(&rows), rows };
         Some(Shown { dialog, first, end })
     }
 
@@ -195,13 +198,16 @@ fn title(block: &[Row]) -> Option<String> {
     rows.filter(|text| text.chars().any(char::is_alphabetic)).map(|text| text.chars().take(120).collect()).next()
 }
 
-fn hash(block: &[Row]) -> String {
+fn rows_of(block: &[Row]) -> Vec<String> {
+    let rows = block.iter().map(|row| row.text().replace(is_mark, " ")).map(|text| bare(&text));
+    rows.filter(|row| !row.is_empty()).collect()
+}
+
+fn hash(rows: &[String]) -> String {
     let mut hash = Sha256::new();
-    for row in block.iter().map(|row| row.text().replace(is_mark, " ")).map(|text| bare(&text)) {
-        if !row.is_empty() {
-            hash.update(row.as_bytes());
-            hash.update(b"\n");
-        }
+    for row in rows {
+        hash.update(row.as_bytes());
+        hash.update(b"\n");
     }
     hash.finalize().iter().take(10).map(|byte| format!("{byte:02x}")).collect()
 }

@@ -15,6 +15,8 @@ use agtmux_wire::action::{Aim, PromptItem};
 use agtmux_wire::approve::{AnswerOutcome, AnswerWay, Answered};
 use agtmux_wire::error::ErrorCode;
 
+mod keys;
+
 use super::{Done, Hands};
 use crate::error::CommandError;
 
@@ -44,20 +46,21 @@ impl Hands {
                 let message = format!("{} cannot answer what it asks itself", aimed.runtime);
                 return Err(CommandError::new(ErrorCode::NotAllowed, message).hint("it is asking a person"));
             }
-            let (way, is_confirmed) = hands.give(&snapshot, aimed, prompt, &decision).await?;
+            let Given { way, is_confirmed, subject } = hands.give(&snapshot, aimed, prompt, &decision).await?;
+            let subject = prompt.subject.clone().or(subject);
             let outcome = match &decision {
                 _ if !is_confirmed => AnswerOutcome::Unconfirmed,
                 Decision::Allow => AnswerOutcome::Approved,
                 Decision::Deny { .. } => AnswerOutcome::Denied,
             };
-            let about = prompt.subject.as_deref().unwrap_or(&prompt.hash);
+            let about = subject.as_deref().unwrap_or(&prompt.hash);
             let done = if is_confirmed { "" } else { ", which could not be confirmed" };
             let result = format!("answered {about:?} {}{done}", way.words());
             let answer = Answered {
                 action_id: snapshot.action.to_string(),
                 outcome,
                 way,
-                prompt: PromptItem { hash: prompt.hash.clone(), subject: prompt.subject.clone() },
+                prompt: PromptItem { hash: prompt.hash.clone(), subject },
                 runtime_id: aimed.runtime.to_string(),
                 agent: aimed.agent.to_string(),
                 pane_id: snapshot.pane.pane.to_string(),
@@ -67,20 +70,31 @@ impl Hands {
         .await
     }
 
-    /// Gives an answer. How, and whether the agent has it.
+    /// Gives an answer by the surest way there is.
     async fn give(
         &self,
-        _snapshot: &Snapshot,
+        snapshot: &Snapshot,
         aimed: &AimedAt,
         prompt: &Prompt,
         decision: &Decision,
-    ) -> Result<(AnswerWay, bool), CommandError> {
+    ) -> Result<Given, CommandError> {
         match self.handle.questions().answer(&aimed.runtime, prompt, decision.clone()).await {
-            Some(true) => Ok((AnswerWay::Hook, true)),
-            Some(false) => Err(answered_meanwhile(aimed)),
-            None => Err(CommandError::new(ErrorCode::PreconditionFailed, "no hook of it waits for an answer")),
+            Some(true) => return Ok(Given { way: AnswerWay::Hook, is_confirmed: true, subject: None }),
+            Some(false) => return Err(answered_meanwhile(aimed)),
+            None => {}
         }
+        let (is_confirmed, subject) = keys::press(self, snapshot, aimed, prompt, decision).await?;
+        Ok(Given { way: AnswerWay::Keys, is_confirmed, subject })
     }
+}
+
+/// An answer that was given.
+struct Given {
+    way: AnswerWay,
+    /// Whether the agent has it.
+    is_confirmed: bool,
+    /// What it was about, as far as the way tells.
+    subject: Option<String>,
 }
 
 fn asked(snapshot: &Snapshot) -> (Option<&AimedAt>, Option<&Prompt>) {

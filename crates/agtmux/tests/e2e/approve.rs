@@ -239,3 +239,68 @@ fn a_question_in_words_is_not_answered() {
     let refused = environment.agtmux(&["approve", &agent.pane, "--json"]);
     assert_eq!((refused.code, &refused.error()["code"]), (4, &"E_PRECONDITION_FAILED".into()));
 }
+
+/// Has the agent draw a dialog and wait for one key, as Claude Code would. The key is in the file that is returned.
+#[track_caller]
+fn draw(agent: &FakeAgent, command: &str, stays: bool) -> PathBuf {
+    let key = agent.dir.join(format!("key-{}", command.replace(|c: char| !c.is_ascii_alphanumeric(), "")));
+    let rows = [
+        "\\033[2J\\033[H\\033[38;5;153m────────────────────\\033[0m",
+        " Bash command",
+        &format!(" {command}"),
+        " Do you want to proceed?",
+        " \\033[38;5;153m❯\\033[0m 1. Yes",
+        "   2. Yes, and always allow this",
+        "   3. No",
+        "",
+        " Esc to cancel · Tab to amend\\033[5;2H",
+    ];
+    let gone = if stays { "" } else { "printf '\\033[2J\\033[H'; " };
+    let path = key.display();
+    agent.tell(&format!(
+        "stty raw -echo </dev/tty; printf '%b' '{}' >/dev/tty; ( dd bs=1 count=1 of={path}.new </dev/tty 2>/dev/null; {gone}mv {path}.new {path} ) &",
+        rows.join("\\r\\n")
+    ));
+    key
+}
+
+/// Where no hook waits, a key is pressed at the dialog: the one of the answer that is meant, once, and at no other dialog.
+#[test]
+fn a_key_answers_the_dialog_that_was_read() {
+    let environment = TestEnvironment::with_tmux();
+    environment.start_daemon();
+    let agent = environment.agent("claude");
+    for (verb, command, key) in [("approve", "touch one", "1"), ("deny", "touch two", "3")] {
+        let pressed = draw(&agent, command, false);
+        tell_unheld(&agent, &tool("PermissionRequest", command, None));
+        let said = environment.agtmux(&[verb, &agent.pane, "--json"]).ok().json();
+        assert_eq!((&said["way"], &said["prompt"]["subject"]), (&"keys".into(), &format!("Bash: {command}").into()));
+        assert_eq!(wait_for("the key", || fs::read_to_string(&pressed)), key, "{verb}");
+        tell(&agent, &tool("PostToolUse", command, None));
+    }
+    // Another dialog than the one that the hook told of.
+    let pressed = draw(&agent, "rm three", false);
+    tell_unheld(&agent, &tool("PermissionRequest", "touch three", None));
+    let refused = environment.agtmux(&["approve", &agent.pane, "--json"]);
+    assert_eq!((refused.code, &refused.error()["code"]), (4, &"E_PRECONDITION_FAILED".into()));
+    assert!(!pressed.exists(), "no key was pressed");
+    let refused = environment.agtmux(&["deny", &agent.pane, "--reason", "no", "--json"]);
+    assert_eq!((refused.code, &refused.error()["code"]), (4, &"E_PRECONDITION_FAILED".into()));
+    // One that does not go away: said, and not tried again.
+    environment.tmux().run(&["send-keys", "-t", &agent.pane, "x"]);
+    wait_for("the dialog to be over", || fs::read_to_string(&pressed));
+    tell(&agent, &tool("PostToolUse", "touch three", None));
+    let pressed = draw(&agent, "touch four", true);
+    tell_unheld(&agent, &tool("PermissionRequest", "touch four", None));
+    let unconfirmed = environment.agtmux(&["approve", &agent.pane, "--json"]);
+    assert_eq!((unconfirmed.code, &unconfirmed.error()["code"]), (1, &"E_UNCONFIRMED".into()));
+    assert_eq!(wait_for("the key", || fs::read_to_string(&pressed)), "1");
+}
+
+/// As [`tell`], by a hook whose settings do not name the event: it does not wait.
+#[track_caller]
+fn tell_unheld(agent: &FakeAgent, payload: &Value) {
+    let file = agent.dir.join("payload");
+    fs::write(&file, payload.to_string()).unwrap();
+    agent.run(&format!("{AGTMUX} hook claude <{}", file.display())).ok();
+}
