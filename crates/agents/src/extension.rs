@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use crate::launch::LaunchRules;
 use crate::manifest::{Manifest, ManifestError};
 use crate::screen::{ComposerRules, DialogRules, ScreenRules};
 use crate::send::SendRules;
@@ -22,6 +23,7 @@ pub(crate) struct Extension {
     composer: Option<ComposerRules>,
     dialog: Option<DialogRules>,
     send: Option<SendRules>,
+    launch: Option<LaunchRules>,
     titles: Option<Vec<SignRule>>,
     notices: Option<Vec<SignRule>>,
     #[serde(default)]
@@ -52,6 +54,7 @@ impl Extension {
         manifest.composer = self.composer.or(manifest.composer);
         manifest.dialog = self.dialog.unwrap_or(manifest.dialog);
         manifest.send = self.send.unwrap_or(manifest.send);
+        manifest.launch = self.launch.unwrap_or(manifest.launch);
         manifest.titles = self.titles.unwrap_or(manifest.titles);
         manifest.notices = self.notices.unwrap_or(manifest.notices);
         for (fact, sources) in self.ttl {

@@ -17,6 +17,7 @@ mod extension;
 pub mod glance;
 pub mod guess;
 pub mod instructions;
+pub mod launch;
 mod manifest;
 mod matching;
 pub mod printed;

@@ -9,6 +9,7 @@ use thiserror::Error;
 use toml::Spanned;
 
 use crate::approve::ApproveRules;
+use crate::launch::LaunchRules;
 use crate::screen::{ComposerRules, DialogRules, ScreenRules};
 use crate::send::SendRules;
 use crate::translate::SignRule;
@@ -53,6 +54,9 @@ pub struct Manifest {
     /// The file in a workspace from which the agent takes instructions, such as `.claude/CLAUDE.md`.
     #[serde(default, deserialize_with = "path_below")]
     pub instructions: Option<String>,
+    /// How it is started.
+    #[serde(default)]
+    pub launch: LaunchRules,
     /// What its titles say, in order; the first rule that fits decides.
     #[serde(default)]
     pub titles: Vec<SignRule>,

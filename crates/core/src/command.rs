@@ -1,6 +1,6 @@
 //! Requests from people and agents: each becomes facts for the log, or is refused with a stable code and nothing done.
 
-use crate::engine::EngineState;
+use crate::engine::{Engine, EngineState};
 use crate::event::{Fact, TargetKind};
 use crate::id::{RuntimeId, TargetName};
 use crate::policy::Policy;
@@ -99,6 +99,16 @@ impl RefusalCode {
     }
 }
 
+impl Engine {
+    /// Whether a name may be given to a runtime that is about to be started.
+    ///
+    /// # Errors
+    /// Refused for a name that is none, and for one that a living runtime has.
+    pub fn name_is_free(&self, name: &str) -> Result<(), Refusal> {
+        check_new_name(self.state(), None, Some(name))
+    }
+}
+
 /// Checks a request against the state.
 pub(crate) fn decide(state: &EngineState, command: &Command) -> Result<Vec<Fact>, Refusal> {
     let fact = match command {
@@ -127,7 +137,7 @@ pub(crate) fn decide(state: &EngineState, command: &Command) -> Result<Vec<Fact>
         }
         Command::Name { runtime, name } => {
             live_runtime(state, runtime)?;
-            check_new_name(state, runtime, name.as_deref())?;
+            check_new_name(state, Some(runtime), name.as_deref())?;
             Fact::Named { runtime: runtime.clone(), name: name.clone() }
         }
         Command::Ingest(event) => {
@@ -175,16 +185,17 @@ fn is_known_so(
     }
 }
 
-fn check_new_name(state: &EngineState, runtime: &RuntimeId, name: Option<&str>) -> Result<(), Refusal> {
+fn check_new_name(state: &EngineState, runtime: Option<&RuntimeId>, name: Option<&str>) -> Result<(), Refusal> {
     let Some(name) = name else { return Ok(()) };
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-');
     if name.is_empty() || name.chars().count() > 63 || !name.chars().all(plain) || name.starts_with("rt_") {
         return Err(refuse(RefusalCode::BadName, format!("{name:?} cannot name a runtime"))
             .hint("1 to 63 letters, digits, '.', '_' and '-', not beginning with rt_"));
     }
-    let taken = |other: &Runtime| other.is_live() && other.id != *runtime && other.name.as_deref() == Some(name);
+    let taken = |other: &Runtime| other.is_live() && Some(&other.id) != runtime && other.name.as_deref() == Some(name);
     if let Some(other) = state.topology.runtimes.values().find(|other| taken(other)) {
-        return Err(refuse(RefusalCode::NameTaken, format!("{name} is the name of {}", other.id)));
+        return Err(refuse(RefusalCode::NameTaken, format!("{name} is the name of {}", other.id))
+            .hint("choose another, or take it away with `agtmux adopt --no-name`"));
     }
     Ok(())
 }

@@ -126,6 +126,15 @@ pub enum Fact {
         /// The name.
         name: Option<String>,
     },
+    /// An agent named the conversation that it is in, by which it can be told to go on with it later.
+    Conversation {
+        /// Which runtime.
+        runtime: RuntimeId,
+        /// The agent's own id of it.
+        conversation: String,
+        /// The directory that the agent runs in.
+        cwd: Option<String>,
+    },
     /// A source said something.
     Signal(Box<SignalEvent>),
     /// A person looked at the pane of a runtime.
@@ -275,6 +284,7 @@ impl Fact {
             | Self::ProcessChanged { runtime, .. }
             | Self::RuntimeEnded { runtime, .. }
             | Self::Named { runtime, .. }
+            | Self::Conversation { runtime, .. }
             | Self::Seen { runtime }
             | Self::Acknowledged { runtime, .. } => Some(runtime),
             Self::Signal(signal) => signal.claim.runtime.as_ref(),

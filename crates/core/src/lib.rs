@@ -48,6 +48,7 @@ pub mod queue;
 pub mod reconcile;
 pub mod reference;
 pub mod resolve;
+pub mod resume;
 pub mod runtime;
 pub mod signal;
 pub mod silence;

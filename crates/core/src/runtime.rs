@@ -40,6 +40,9 @@ pub struct Runtime {
     pub why: String,
     /// Its friendly name.
     pub name: Option<String>,
+    /// The conversation it is in, or was in last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<Conversation>,
     /// When it was found.
     pub started_at: Timestamp,
     /// How its process is, and since when.
@@ -59,6 +62,15 @@ pub struct Runtime {
     pub state_version: u64,
     /// When the verdict last changed.
     pub updated_at: Timestamp,
+}
+
+/// A conversation, in the agent's own terms.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Conversation {
+    /// The agent's id of it.
+    pub id: String,
+    /// The directory that the agent ran in.
+    pub cwd: Option<String>,
 }
 
 /// What a verdict depends on besides the runtime itself.
@@ -100,6 +112,7 @@ impl Runtime {
             process: found.process,
             why: found.why.to_owned(),
             name: None,
+            conversation: None,
             started_at: at,
             process_state: (ProcessState::Alive, at),
             ended: None,

@@ -8,10 +8,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use agtmux_agents::launch::is_conversation_id;
 use agtmux_core::command::Command;
 use agtmux_core::engine::Disposition;
 use agtmux_core::event::{Ending, Event, FORMAT, Fact, Health, TargetKind};
-use agtmux_core::id::{PaneKey, TargetName};
+use agtmux_core::id::{PaneKey, RuntimeId, TargetName};
 use agtmux_core::intent::Intent;
 use agtmux_core::reconcile;
 use agtmux_core::signal::SignalEvent;
@@ -23,9 +24,10 @@ use super::handle::{Input, Posted};
 use super::observers::Observers;
 use super::projection::Projection;
 use super::publish::{Call, Publisher};
-use super::roster::{self, Roster};
+use super::roster::{self, Conversation, Roster};
 use super::world::{LOCAL, World};
 use crate::error::CommandError;
+use crate::platform;
 use crate::store::{Batch, Row, StoreError, Writer, redact};
 use crate::target::observation::{Connection, Observation, Surface};
 
@@ -113,6 +115,7 @@ impl MainLoop {
         match input {
             Input::Posted { .. } | Input::Said(_) => {}
             Input::Conversation { runtime, conversation } => {
+                self.remember_conversation(&runtime, &conversation).await;
                 self.world.conversations.entry(runtime).or_default().learn(conversation);
                 self.refresh_roster();
             }
@@ -137,6 +140,21 @@ impl MainLoop {
             Input::Stop => return false,
         }
         true
+    }
+
+    /// Keeps which conversation an agent is in, so that it can be gone on with when the agent has ended.
+    async fn remember_conversation(&mut self, runtime: &RuntimeId, news: &Conversation) {
+        let Some(id) = news.session.clone().filter(|id| is_conversation_id(id)) else {
+            return;
+        };
+        let Some(known) = self.world.engine.state().topology.live(runtime) else {
+            return;
+        };
+        if known.conversation.as_ref().is_some_and(|known| known.id == id) {
+            return;
+        }
+        let cwd = platform::process_cwd(known.process.pid).and_then(|cwd| cwd.into_os_string().into_string().ok());
+        self.commit_observed(vec![Fact::Conversation { runtime: runtime.clone(), conversation: id, cwd }]).await;
     }
 
     fn refresh_roster(&mut self) {

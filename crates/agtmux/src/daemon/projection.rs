@@ -72,6 +72,7 @@ impl Projection {
             | Fact::PaneGone { .. }
             | Fact::ProcessChanged { .. }
             | Fact::Named { .. }
+            | Fact::Conversation { .. }
             | Fact::Seen { .. }
             | Fact::Acknowledged { .. }
             | Fact::IntentDone { .. }

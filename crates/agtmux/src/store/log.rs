@@ -180,6 +180,7 @@ pub(super) fn kind(fact: &Fact) -> &'static str {
         Fact::Seen { .. } => "seen",
         Fact::Acknowledged { .. } => "acknowledged",
         Fact::Named { .. } => "named",
+        Fact::Conversation { .. } => "conversation",
         Fact::IntentDone { .. } => "intent_done",
         Fact::Refused { .. } => "refused",
         Fact::Action(_) => "action",
@@ -204,6 +205,7 @@ fn target(fact: &Fact) -> Option<&TargetName> {
         | Fact::ProcessChanged { .. }
         | Fact::RuntimeEnded { .. }
         | Fact::Named { .. }
+        | Fact::Conversation { .. }
         | Fact::Seen { .. }
         | Fact::Acknowledged { .. }
         | Fact::IntentDone { .. }

@@ -7,7 +7,7 @@ use crate::event::{Ending, Event, Fact, Health, Place, TargetKind};
 use crate::id::{PaneKey, RuntimeId, ServerId, TargetName};
 use crate::intent;
 use crate::ordering::Admission;
-use crate::runtime::{Found, Runtime, Surroundings};
+use crate::runtime::{Conversation, Found, Runtime, Surroundings};
 use crate::signal::SignalEvent;
 use crate::time::Timestamp;
 use crate::topology::{Server, Target, Topology};
@@ -53,6 +53,10 @@ impl Engine {
             Fact::RuntimeEnded { runtime, how } => self.end_runtime(runtime, *how, applied),
             Fact::Named { runtime, name } => {
                 self.change_runtime(runtime, applied, |runtime| runtime.name.clone_from(name));
+            }
+            Fact::Conversation { runtime, conversation, cwd } => {
+                let conversation = Conversation { id: conversation.clone(), cwd: cwd.clone() };
+                self.change_runtime(runtime, applied, |runtime| runtime.conversation = Some(conversation));
             }
             Fact::Signal(signal) => {
                 let binding = binding::bind(&self.state.topology, &self.processes, signal);

@@ -40,6 +40,7 @@ kinds! { fact_kind(Fact), FACTS:
     Fact::ProcessChanged { .. } => "process_changed",
     Fact::RuntimeEnded { .. } => "runtime_ended",
     Fact::Named { .. } => "named",
+    Fact::Conversation { .. } => "conversation",
     Fact::Signal(_) => "signal",
     Fact::Seen { .. } => "seen",
     Fact::Acknowledged { .. } => "acknowledged",

@@ -110,6 +110,11 @@ fn people() -> Vec<Fact> {
             message: "nothing matches \"api\"".to_owned(),
         }),
         action(Step::Permitted { verb: Verb::Spawn, reference: "claude".to_owned() }),
+        Fact::Conversation {
+            runtime: runtime(),
+            conversation: "aa04c1f2-88f3".to_owned(),
+            cwd: Some("/home/me/proj".to_owned()),
+        },
     ]
 }
 

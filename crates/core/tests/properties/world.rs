@@ -172,6 +172,7 @@ fn fact() -> impl Strategy<Value = Fact> {
         2 => about().prop_map(|runtime| Fact::Seen { runtime }),
         1 => (about(), 0..4u64).prop_map(|(runtime, nudge_seq)| Fact::Acknowledged { runtime, nudge_seq }),
         1 => (about(), 0..4u64).prop_map(|(runtime, n)| Fact::IntentDone { intent: IntentId::new(format!("notify:{runtime}:{n}")) }),
+        1 => about().prop_map(|runtime| Fact::Conversation { runtime, conversation: "c1".to_owned(), cwd: None }),
         1 => about().prop_map(|runtime| Fact::Named { runtime, name: Some("builder".to_owned()) }),
         2 => (0..2usize, 0..3usize).prop_map(|(n, health)| Fact::TargetHealth {
             target: target(n),

@@ -7,5 +7,6 @@ mod commands;
 mod queueing;
 mod reading;
 mod reconciling;
+mod resuming;
 mod silence;
 mod world;
