@@ -18,11 +18,12 @@
 //! | [`pipe`] | the raw output of a pane, by a passed file descriptor |
 //! | [`attach`] | who looks at the server, and how a terminal comes to a pane |
 //! | [`output`] | what a pane printed |
+//! | [`open`] | new windows for programs, opened in the background |
 //! | [`list`] | panes and clients as rows that hostile names cannot forge |
 //!
 //! # What it promises to the owner of the server
 //!
-//! * It never starts a server, never resizes a window, never takes a pane's pipe that is in use.
+//! * It never starts a server unless asked to open a window where there is none, never resizes a window, never takes a pane's pipe that is in use.
 //! * No client of ours receives `%output`. A client that does, and then stalls or is killed, freezes the pane it
 //!   listens to on every tmux release; ours are attached with `no-output` to a session of their own.
 //! * When the process that holds a [`session::HiddenSession`] dies, however it dies, the session, the hooks and the
@@ -44,6 +45,7 @@ pub mod id;
 pub mod janitor;
 pub mod list;
 pub mod output;
+pub mod open;
 pub mod pipe;
 pub mod plain;
 pub mod protocol;

@@ -35,12 +35,24 @@ const GONE: [&str; 4] = ["server exited", "lost server", "no server running", "e
 pub struct Plain {
     tmux: PathBuf,
     socket: PathBuf,
+    directory: Option<PathBuf>,
 }
 
 impl Plain {
     /// Clients of the server behind a socket.
     pub fn new(tmux: &Path, socket: &Path) -> Self {
-        Self { tmux: tmux.to_owned(), socket: socket.to_owned() }
+        Self { tmux: tmux.to_owned(), socket: socket.to_owned(), directory: None }
+    }
+
+    /// The same clients, run in a directory: that is where the windows they open are.
+    #[must_use]
+    pub fn at(&self, directory: &Path) -> Self {
+        Self { directory: Some(directory.to_owned()), ..self.clone() }
+    }
+
+    /// The directory that the clients run in, if not our own.
+    pub fn directory(&self) -> Option<&Path> {
+        self.directory.as_deref()
     }
 
     /// The tmux program.
@@ -83,6 +95,10 @@ impl Plain {
     /// The beginning of a client's command line.
     pub(crate) fn process(&self) -> Process {
         let mut process = Process::new(&self.tmux);
+        if let Some(directory) = &self.directory {
+            // tmux prefers what PWD says, if that is the same place by another name.
+            process.current_dir(directory).env_remove("PWD");
+        }
         process
             // -N: never start a server. -u: without it tmux writes `_` for every character beyond ASCII when our own
             // locale is not UTF-8, as that of a daemon often is.

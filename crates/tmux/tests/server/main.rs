@@ -7,6 +7,7 @@ mod capture;
 mod client;
 mod hook_queue;
 mod list;
+mod open;
 mod pipe;
 mod plain;
 mod quoting;
