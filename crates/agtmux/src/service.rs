@@ -31,6 +31,8 @@ pub async fn run(options: Options, ready: impl FnOnce()) -> Result<(), CommandEr
         locks: Arc::default(),
         buffers: Arc::default(),
         shims: options.paths.shim_dir(),
+        promised: Arc::default(),
+        paths: options.paths.clone(),
     };
     let server = tokio::spawn(api::serve(door, hands));
     let hooks =

@@ -84,7 +84,7 @@ fn modules_of_the_binary_depend_only_downwards() {
         ("accuracy", &[]),
         ("client", &[]),
         ("api", &["act", "daemon", "store", "target"]),
-        ("act", &["daemon", "store", "target"]),
+        ("act", &["config", "daemon", "setup", "store", "target"]),
         ("daemon", &["classify", "config", "store", "target"]),
         ("hook", &[]),
         ("ingest", &["daemon", "target"]),

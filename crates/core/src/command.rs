@@ -188,9 +188,10 @@ fn is_known_so(
 fn check_new_name(state: &EngineState, runtime: Option<&RuntimeId>, name: Option<&str>) -> Result<(), Refusal> {
     let Some(name) = name else { return Ok(()) };
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-');
-    if name.is_empty() || name.chars().count() > 63 || !name.chars().all(plain) || name.starts_with("rt_") {
+    let means_else = name.starts_with("rt_") || name.starts_with('-');
+    if name.is_empty() || name.chars().count() > 63 || !name.chars().all(plain) || means_else {
         return Err(refuse(RefusalCode::BadName, format!("{name:?} cannot name a runtime"))
-            .hint("1 to 63 letters, digits, '.', '_' and '-', not beginning with rt_"));
+            .hint("1 to 63 letters, digits, '.', '_' and '-', not beginning with a dash or rt_"));
     }
     let taken = |other: &Runtime| other.is_live() && Some(&other.id) != runtime && other.name.as_deref() == Some(name);
     if let Some(other) = state.topology.runtimes.values().find(|other| taken(other)) {

@@ -99,6 +99,9 @@ error_codes! {
     NobodyWaits = "E_NOBODY_WAITS", exit 1, status 404, "No agent waits for a person.";
     StillRunning = "E_STILL_RUNNING", exit 1, status 409, "The agent was signalled and did not end.";
     Unconfirmed = "E_UNCONFIRMED", exit 1, status 502, "It was done, and nothing shows that the agent took it.";
+    AgentUnknown = "E_AGENT_UNKNOWN", exit 2, status 400, "No agent and no model has that name.";
+    AgentMissing = "E_AGENT_MISSING", exit 1, status 409, "The agent's program is not installed, or not on the path.";
+    SpawnFailed = "E_SPAWN_FAILED", exit 1, status 500, "The agent was started and ended at once, or could not be started.";
     Cancelled = "E_CANCELLED", exit 1, status 400, "The person said no.";
     Internal = "E_INTERNAL", exit 1, status 500, "Something failed that should not have; the daemon's log says what.";
     Timeout = "E_TIMEOUT", exit 5, status 504, "It took longer than it may.";

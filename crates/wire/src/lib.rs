@@ -7,6 +7,7 @@
 #![warn(missing_docs)]
 
 pub mod action;
+pub mod adopt;
 pub mod approve;
 pub mod attach;
 pub mod audit;
@@ -18,7 +19,9 @@ pub mod hook;
 pub mod kill;
 pub mod list;
 pub mod next;
+pub mod resume;
 pub mod send;
+pub mod spawn;
 pub mod stream;
 pub mod target;
 pub mod view_output;

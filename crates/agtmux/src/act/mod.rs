@@ -4,6 +4,7 @@
 //! out, and logged with what came of it. Once started it runs to its end, whether or not whoever asked still listens.
 //! What is done to a pane is done under a [`agtmux_tmux::act::Guard`], so that the last comparison is tmux's own.
 
+pub mod adopt;
 pub mod aim;
 mod approve;
 pub mod attach;
@@ -11,10 +12,12 @@ mod buffers;
 pub mod kill;
 mod lock;
 pub mod look;
+pub mod resume;
 pub mod send;
 mod transcript_tail;
 pub mod view_output;
 pub mod shim;
+pub mod spawn;
 
 use std::future::Future;
 use std::path::PathBuf;
@@ -31,10 +34,12 @@ pub use aim::{Mark, mark};
 pub use buffers::Buffers;
 pub use lock::PaneLocks;
 pub use shim::Shim;
+use spawn::Promised;
 
 use crate::daemon::Handle;
 use crate::daemon::actions::{self, new_action};
 use crate::error::CommandError;
+use crate::paths::Paths;
 use crate::target::manifests::Manifests;
 
 /// What carries out actions. Cheap to clone.
@@ -52,6 +57,10 @@ pub struct Hands {
     pub buffers: Arc<Buffers>,
     /// Where the wrappers of agents have their sockets.
     pub shims: PathBuf,
+    /// Names for agents that are being started.
+    pub promised: Arc<Promised>,
+    /// The places of this instance.
+    pub paths: Paths,
 }
 
 /// An action that was carried out: what the one who asked gets, and the line for the log.

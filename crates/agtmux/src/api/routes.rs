@@ -3,8 +3,8 @@
 use agtmux_wire::audit;
 use agtmux_wire::error::ErrorCode;
 use agtmux_wire::{
-    TMUX_SOCKET_HEADER, action, approve, attach, daemon, event, explain, kill, list, next, send, stream, target,
-    view_output,
+    TMUX_SOCKET_HEADER, action, adopt, approve, attach, daemon, event, explain, kill, list, next, resume, send, spawn, stream,
+    target, view_output,
 };
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
@@ -224,6 +224,33 @@ pub fn table() -> Vec<Route> {
             body: of::<next::AckRequest>(),
             answer: of::<next::Acknowledged>(),
             handler: || post(super::next::acknowledge),
+        },
+        Route {
+            method: "post",
+            path: "/v1/actions/spawn",
+            summary: "Starts an agent in a window of its own",
+            query: None,
+            body: of::<spawn::SpawnRequest>(),
+            answer: of::<spawn::Spawned>(),
+            handler: || post(super::actions::spawn::make),
+        },
+        Route {
+            method: "post",
+            path: "/v1/actions/resume",
+            summary: "Starts an agent that goes on with a conversation",
+            query: None,
+            body: of::<resume::ResumeRequest>(),
+            answer: of::<spawn::Spawned>(),
+            handler: || post(super::actions::resume::make),
+        },
+        Route {
+            method: "post",
+            path: "/v1/actions/adopt",
+            summary: "Gives an agent a name, or takes it away",
+            query: None,
+            body: of::<adopt::AdoptRequest>(),
+            answer: of::<adopt::Adopted>(),
+            handler: || post(super::actions::adopt::make),
         },
         Route {
             method: "get",

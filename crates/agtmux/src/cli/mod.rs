@@ -3,6 +3,7 @@
 //! Nothing here knows the domain or the database; a verb sees what the daemon's API shows, like any other client.
 
 pub mod ack;
+pub mod adopt;
 pub mod agents;
 mod agents_text;
 pub mod approve;
@@ -26,9 +27,11 @@ pub mod list;
 pub mod next;
 pub mod output;
 pub mod provision;
+pub mod resume;
 pub mod send;
 pub mod setup;
 pub mod signal;
+pub mod spawn;
 pub mod table;
 pub mod target;
 pub mod view_output;
@@ -109,6 +112,12 @@ enum Verb {
     Hook(hook::HookArgs),
     /// Run an agent so that messages never mix with what you type
     Wrap(wrap::WrapArgs),
+    /// Start an agent in a window of its own
+    Spawn(spawn::SpawnArgs),
+    /// Start an agent again, in the conversation that it was in when it ended
+    Resume(resume::ResumeArgs),
+    /// Give an agent a name
+    Adopt(adopt::AdoptArgs),
     /// Give agents the hooks that tell agtmux what they do
     Setup(setup::SetupArgs),
     /// Teach the agents of a workspace to say how they stand
@@ -215,6 +224,9 @@ async fn dispatch(verb: Verb, context: &Context) -> Result<(), CommandError> {
             Ok(())
         }
         Verb::Wrap(args) => Err(wrap::run(&args)),
+        Verb::Spawn(args) => spawn::run(args, context).await,
+        Verb::Resume(args) => resume::run(args, context).await,
+        Verb::Adopt(args) => adopt::run(args, context).await,
         Verb::Setup(args) => setup::run(&args, context),
         Verb::Provision(args) => provision::run(&args, context),
         Verb::Target(verb) => target::run(verb, context).await,

@@ -30,6 +30,8 @@ pub struct Config {
     pub store: StoreConfig,
     /// How agents are taught to signal.
     pub provision: ProvisionConfig,
+    /// How agents are started.
+    pub spawn: SpawnConfig,
     /// Which language model is asked about agents that say nothing.
     pub classify: ClassifyConfig,
     /// How questions are answered.
@@ -112,6 +114,18 @@ pub struct ProvisionConfig {
     pub models: BTreeMap<String, String>,
 }
 
+/// `[spawn]`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct SpawnConfig {
+    /// Whether the workspace of an agent that is started is taught to signal.
+    pub provision: bool,
+    /// The session for agents that are started from outside of tmux.
+    pub session: String,
+    /// Seconds to wait for an agent to be ready.
+    pub wait_seconds: u32,
+}
+
 /// How hard a commit tries to reach the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -131,6 +145,12 @@ impl Default for ApproveConfig {
 impl Default for StateConfig {
     fn default() -> Self {
         Self { completed_seconds: 120, bind_seconds: 10 }
+    }
+}
+
+impl Default for SpawnConfig {
+    fn default() -> Self {
+        Self { provision: true, session: "agents".to_owned(), wait_seconds: 60 }
     }
 }
 

@@ -6,8 +6,6 @@ use std::path::{Path, PathBuf};
 /// An agent that is about to be started.
 #[derive(Debug, Clone, Copy)]
 pub struct Start<'s> {
-    /// Its runtime id.
-    pub runtime: &'s str,
     /// The word by which it signals; names its files, so that it has no slash.
     pub session: &'s str,
     /// The word of the workspace.
@@ -18,6 +16,8 @@ pub struct Start<'s> {
     pub socket: &'s Path,
     /// What proves that a hook comes from this agent.
     pub capability: &'s str,
+    /// Its name, if it has one.
+    pub name: Option<&'s str>,
 }
 
 impl Start<'_> {
@@ -33,16 +33,17 @@ impl Start<'_> {
 
     /// The variables, by name.
     pub fn variables(&self) -> Vec<(&'static str, OsString)> {
-        vec![
+        let mut variables: Vec<(&'static str, OsString)> = vec![
             ("SCHMUX_ENABLED", "1".into()),
             ("SCHMUX_SESSION_ID", self.session.into()),
             ("SCHMUX_WORKSPACE_ID", self.workspace.into()),
             ("SCHMUX_STATUS_FILE", self.status_file().into()),
             ("SCHMUX_EVENTS_FILE", self.events_file().into()),
-            ("AGTMUX_RUNTIME_ID", self.runtime.into()),
             ("AGTMUX_SOCKET", self.socket.into()),
             ("AGTMUX_CAPABILITY", self.capability.into()),
-        ]
+        ];
+        variables.extend(self.name.map(|name| ("AGTMUX_NAME", name.into())));
+        variables
     }
 }
 
@@ -53,12 +54,12 @@ mod tests {
     #[test]
     fn an_agent_is_told_who_it_is_and_where_to_signal() {
         let start = Start {
-            runtime: "rt_1",
             session: "proj-abc-xyz12345",
             workspace: "proj-abc",
             folder: Path::new("/w/proj"),
             socket: Path::new("/run/agtmuxd.sock"),
             capability: "secret",
+            name: Some("api"),
         };
         let shown: Vec<_> =
             start.variables().iter().map(|(name, value)| format!("{name}={}", value.to_string_lossy())).collect();
@@ -70,9 +71,9 @@ mod tests {
                 "SCHMUX_WORKSPACE_ID=proj-abc",
                 "SCHMUX_STATUS_FILE=/w/proj/.schmux/signal/proj-abc-xyz12345",
                 "SCHMUX_EVENTS_FILE=/w/proj/.schmux/events/proj-abc-xyz12345.jsonl",
-                "AGTMUX_RUNTIME_ID=rt_1",
                 "AGTMUX_SOCKET=/run/agtmuxd.sock",
                 "AGTMUX_CAPABILITY=secret",
+                "AGTMUX_NAME=api",
             ]
         );
     }

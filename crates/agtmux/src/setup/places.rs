@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -100,10 +100,14 @@ impl Places {
     }
 
     fn on_path(&self, program: &str) -> Option<PathBuf> {
-        let path = self.variables.get("PATH")?;
-        let folders = env::split_paths(path).filter(|folder| folder.is_absolute());
-        folders.map(|folder| folder.join(program)).find(|path| runs(path))
+        find_program(self.variables.get("PATH")?, program)
     }
+}
+
+/// Where a program is, by the folders of a `PATH`. Relative ones do not count: they mean something else elsewhere.
+pub fn find_program(path: &OsStr, program: &str) -> Option<PathBuf> {
+    let folders = env::split_paths(path).filter(|folder| folder.is_absolute());
+    folders.map(|folder| folder.join(program)).find(|path| runs(path))
 }
 
 fn runs(path: &Path) -> bool {

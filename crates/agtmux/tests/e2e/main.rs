@@ -34,6 +34,7 @@ mod servers;
 mod servers_of_agents;
 mod setup;
 mod signals;
+mod spawn;
 mod stream;
 mod streams;
 mod targets;

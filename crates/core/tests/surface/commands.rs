@@ -91,7 +91,7 @@ fn names_are_unique_among_the_living() {
     let other = world.agent(&pane, "codex", "idle");
     let name =
         |runtime: &RuntimeId, name: &str| Command::Name { runtime: runtime.clone(), name: Some(name.to_owned()) };
-    for bad in ["", "a b", "%1", "rt_1", "pane:x", "a/b"] {
+    for bad in ["", "a b", "%1", "rt_1", "-d", "pane:x", "a/b"] {
         assert!(answer(&world, &name(&runtime, bad)).starts_with("E_BAD_NAME"), "{bad:?}");
     }
     world.apply(Fact::Named { runtime: runtime.clone(), name: Some("builder".to_owned()) });

@@ -1,9 +1,12 @@
 //! Actions on agents: one file per verb, and what they share.
 
 pub mod actor;
+pub mod adopt;
 pub mod approve;
 pub mod attach;
 pub mod kill;
+pub mod resume;
 pub mod send;
 pub mod snapshots;
 pub mod view_output;
+pub mod spawn;

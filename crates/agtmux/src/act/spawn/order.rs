@@ -1,0 +1,224 @@
+//! What is to be started, checked before anything is done.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use agtmux_agents::launch::{self, Choice};
+use agtmux_tmux::open::is_plain_name;
+use agtmux_wire::error::ErrorCode;
+use agtmux_wire::spawn::SpawnRequest;
+use uuid::Uuid;
+
+use super::Promise;
+use crate::act::Hands;
+use crate::config::{self, Config};
+use crate::error::CommandError;
+use crate::setup::places::find_program;
+
+/// The longest that all arguments and variables may be together. They go to tmux in one piece.
+const ROOM: usize = 24 * 1_024;
+
+/// What a start takes from elsewhere than the request.
+#[derive(Clone, Debug)]
+pub struct Meant {
+    /// The socket of the tmux server.
+    pub socket: PathBuf,
+    /// The conversation to go on with, in the agent's own terms.
+    pub conversation: Option<String>,
+}
+
+/// A start that may be carried out.
+pub(super) struct Order {
+    pub(super) agent: String,
+    pub(super) model: Option<String>,
+    /// The program and its arguments.
+    pub(super) command: Vec<String>,
+    pub(super) variables: BTreeMap<String, String>,
+    pub(super) name: Option<Promise>,
+    pub(super) workspace: PathBuf,
+    /// The agent's instruction file in a workspace.
+    pub(super) instructions: Option<String>,
+    pub(super) provision: bool,
+    pub(super) socket: PathBuf,
+    pub(super) session: String,
+    pub(super) beside: Option<String>,
+    pub(super) conversation: Option<String>,
+    pub(super) patience: Duration,
+    /// The word by which the agent signals.
+    pub(super) word: String,
+    pub(super) workspace_word: String,
+    pub(super) capability: String,
+}
+
+impl Order {
+    /// Checks a request, and does nothing.
+    ///
+    /// # Errors
+    /// Refused if it cannot be carried out, with what would have to be otherwise.
+    pub(super) async fn check(hands: &Hands, request: SpawnRequest, meant: Meant) -> Result<Self, CommandError> {
+        let config = config::load(&hands.paths.config_dir)?.config;
+        let registry = hands.manifests.now();
+        let choice = launch::choose(&registry, &request.agent, &config.provision.models)
+            .ok_or_else(|| unknown_agent(&request.agent, &registry))?;
+        let agent = choice.manifest.id.clone();
+        let command = command(&choice, &request, meant.conversation.as_deref())?;
+        fits(&command, &request.variables)?;
+        let workspace = workspace(request.workspace.as_deref())?;
+        let session = session(&request, &config)?;
+        if let Some(name) = request.name.clone() {
+            hands.handle.read(move |world| world.engine.name_is_free(&name)).await?.map_err(CommandError::from)?;
+        }
+        let name = request.name.as_deref().map(|name| hands.promised.keep(name)).transpose()?;
+        let mut variables = request.variables;
+        variables.extend(request.path.map(|path| ("PATH".to_owned(), path)));
+        let wait = request.wait_ms.map(Duration::from_millis);
+        let unique: String = Uuid::new_v4().simple().to_string().chars().take(8).collect();
+        Ok(Self {
+            word: format!("{agent}-{unique}"),
+            workspace_word: word(&workspace),
+            capability: [Uuid::new_v4(), Uuid::new_v4()].map(|part| part.simple().to_string()).concat(),
+            agent,
+            model: choice.model.map(str::to_owned),
+            command,
+            variables,
+            name,
+            workspace,
+            instructions: choice.manifest.instructions.clone(),
+            provision: request.provision.unwrap_or(config.spawn.provision),
+            socket: meant.socket,
+            session,
+            beside: request.beside,
+            conversation: meant.conversation,
+            patience: wait.unwrap_or(Duration::from_secs(u64::from(config.spawn.wait_seconds))),
+        })
+    }
+
+    /// What is done, in a line for the log.
+    pub(super) fn detail(&self) -> String {
+        let name = self.name.as_ref().map_or_else(String::new, |promise| format!(" as {}", promise.name));
+        let conversation = self.conversation.as_deref().map_or_else(String::new, |id| format!(", going on with {id}"));
+        format!("spawn {} in {}{name}{conversation}", self.agent, self.workspace.display())
+    }
+}
+
+fn unknown_agent(name: &str, registry: &agtmux_agents::Registry) -> CommandError {
+    let known: Vec<_> = registry.list().map(|entry| entry.manifest.id.as_str()).collect();
+    CommandError::new(ErrorCode::AgentUnknown, format!("no agent and no model is named {name:?}"))
+        .hint(format!("there is {}; a manifest of your own makes another known", known.join(", ")))
+}
+
+/// The program and its arguments.
+fn command(
+    choice: &Choice<'_>,
+    request: &SpawnRequest,
+    conversation: Option<&str>,
+) -> Result<Vec<String>, CommandError> {
+    let manifest = choice.manifest;
+    let program = manifest.program().unwrap_or(&manifest.id);
+    let path = request.path.clone().map(Into::into).or_else(|| std::env::var_os("PATH")).unwrap_or_default();
+    let found = if program.starts_with('/') { Some(program.into()) } else { find_program(&path, program) };
+    let found = found.filter(|program| program.is_file()).ok_or_else(|| {
+        CommandError::new(ErrorCode::AgentMissing, format!("{program} is not installed, or not on the path"))
+            .hint(format!("install {}, or start this where `{program}` is found", manifest.name))
+    })?;
+    let found = found.into_os_string().into_string().map_err(|path| {
+        CommandError::new(ErrorCode::AgentMissing, format!("{} cannot be written as text", path.display()))
+    })?;
+    let cannot = |what: &str| {
+        CommandError::new(ErrorCode::Usage, format!("it is not known how {} {what}", manifest.name))
+            .hint("say it with arguments of its own, after `--`")
+    };
+    let mut command = vec![found];
+    if let Some(conversation) = conversation {
+        if !launch::is_conversation_id(conversation) {
+            let message = format!("{conversation:?} cannot be the id of a conversation");
+            return Err(CommandError::new(ErrorCode::Usage, message).hint("letters, digits, '-', '_' and '.'"));
+        }
+        let arguments = manifest.launch.resume_arguments(conversation);
+        command.extend(arguments.ok_or_else(|| cannot("goes on with a conversation"))?);
+    }
+    if let Some(model) = choice.model {
+        command.extend(manifest.launch.model_arguments(model).ok_or_else(|| cannot("is told its model"))?);
+    }
+    command.extend(request.arguments.iter().cloned());
+    Ok(command)
+}
+
+fn fits(command: &[String], variables: &BTreeMap<String, String>) -> Result<(), CommandError> {
+    let usage = |message: &str| Err(CommandError::new(ErrorCode::Usage, message));
+    let names_well = |name: &String| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && name.chars().all(plain)
+    };
+    if let Some(odd) = variables.keys().find(|name| !names_well(name)) {
+        return usage(&format!("{odd:?} is not the name of a variable"));
+    }
+    let texts = || command.iter().chain(variables.values());
+    if texts().any(|text| text.contains('\0')) {
+        return usage("an argument or variable contains a NUL");
+    }
+    if texts().map(String::len).sum::<usize>() > ROOM {
+        return usage("the arguments and variables are too long together");
+    }
+    Ok(())
+}
+
+/// The directory, by the one name that agents and git know it by.
+fn workspace(given: Option<&str>) -> Result<PathBuf, CommandError> {
+    let refuse = |message: String| {
+        Err(CommandError::new(ErrorCode::Usage, message).hint("name a directory that exists, with --workspace"))
+    };
+    let Some(given) = given.filter(|path| Path::new(path).is_absolute()) else {
+        return refuse("it is not said in which directory to work".to_owned());
+    };
+    match Path::new(given).canonicalize() {
+        Ok(path) if path.is_dir() => Ok(path),
+        Ok(_) => refuse(format!("{given} is not a directory")),
+        Err(error) => refuse(format!("{given}: {error}")),
+    }
+}
+
+fn session(request: &SpawnRequest, config: &Config) -> Result<String, CommandError> {
+    let session = request.session.as_ref().unwrap_or(&config.spawn.session);
+    if !is_plain_name(session) {
+        return Err(CommandError::new(ErrorCode::BadName, format!("{session:?} cannot name a session that is made"))
+            .hint("1 to 63 letters, digits, '_' and '-', the first no dash"));
+    }
+    if request.beside.as_deref().is_some_and(|pane| pane.parse::<agtmux_tmux::PaneId>().is_err()) {
+        return Err(CommandError::new(ErrorCode::Usage, "the pane to open a window beside is none").hint("`%3`"));
+    }
+    Ok(session.clone())
+}
+
+/// The word for a workspace: its last part, as far as that can stand in a file name.
+fn word(workspace: &Path) -> String {
+    let name = workspace.file_name().unwrap_or_default().to_string_lossy();
+    let plain: String = name.chars().map(|c| if c.is_alphanumeric() || "._-".contains(c) { c } else { '-' }).collect();
+    let plain = plain.trim_start_matches('.').chars().take(63).collect::<String>();
+    if plain.is_empty() { "workspace".to_owned() } else { plain }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_workspace_has_a_word_that_is_one_name() {
+        for (path, expected) in [("/w/proj", "proj"), ("/w/a b;c", "a-b-c"), ("/", "workspace"), ("/w/..x", "x")] {
+            assert_eq!(word(Path::new(path)), expected);
+        }
+    }
+
+    #[test]
+    fn what_no_program_can_be_given_is_refused() {
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        let none = BTreeMap::new();
+        assert!(fits(&words(&["claude", "-x", ""]), &none).is_ok());
+        assert!(fits(&words(&["claude", "a\0b"]), &none).is_err());
+        assert!(fits(&words(&["claude", &"x".repeat(ROOM)]), &none).is_err());
+        for name in ["", "1A", "A=B", "A B", "é"] {
+            assert!(fits(&[], &BTreeMap::from([(name.to_owned(), String::new())])).is_err(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Waiting for an agent that was started: until it is found, and takes prompts, or shows something first.
+
+use std::time::{Duration, Instant};
+
+use agtmux_core::id::{PaneId, RuntimeId};
+use agtmux_core::signal::{Blocking, Composer};
+use agtmux_core::state::State;
+use agtmux_tmux::list::{self, Detail};
+use agtmux_tmux::open::Opened;
+use agtmux_tmux::{Command, Plain, Script, Transport};
+use agtmux_wire::error::ErrorCode;
+use agtmux_wire::spawn::SpawnStatus;
+
+use crate::act::Hands;
+use crate::act::aim::STEP_DEADLINE;
+use crate::daemon::world::World;
+use crate::error::CommandError;
+use crate::store::redact;
+
+/// How often the pane itself is looked at, for an agent that ended before it was ever found.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// How many lines of a failed agent's last words are told.
+const LAST_WORDS: usize = 5;
+
+/// Where an agent stands that was started.
+#[derive(Debug)]
+pub(super) struct Settled {
+    /// In a word.
+    pub status: SpawnStatus,
+    /// Its runtime, if it was found.
+    pub runtime: Option<RuntimeId>,
+    /// Its state, if it was found.
+    pub state: Option<State>,
+    /// Why it is in that state.
+    pub reason: Option<String>,
+    /// What is worth knowing besides.
+    pub note: Option<String>,
+    /// What the pane of an agent that ended shows; none if the pane is gone too.
+    last_words: Option<String>,
+}
+
+impl Settled {
+    fn only(status: SpawnStatus) -> Self {
+        Self { status, runtime: None, state: None, reason: None, note: None, last_words: None }
+    }
+
+    /// What is not as it should be.
+    pub(super) fn problem(&self, agent: &str, opened: &Opened) -> Option<CommandError> {
+        let pane = opened.pane;
+        match self.status {
+            SpawnStatus::Ready | SpawnStatus::WaitingInput | SpawnStatus::Starting => None,
+            SpawnStatus::Unrecognised => {
+                let message = format!("something runs in {pane}, and nothing of it is known as {agent}");
+                Some(CommandError::new(ErrorCode::SpawnFailed, message).hint("look at it there; it was left running"))
+            }
+            SpawnStatus::Ended => {
+                let (shown, hint) = match &self.last_words {
+                    Some(words) => (format!(": {words}"), format!("its pane {pane} was left for you to look at")),
+                    None => (String::new(), "nothing of it is left; start it by hand to see why".to_owned()),
+                };
+                let shown = if shown == ": " { String::new() } else { shown };
+                Some(CommandError::new(ErrorCode::SpawnFailed, format!("{agent} ended at once{shown}")).hint(hint))
+            }
+        }
+    }
+}
+
+/// What is known of the agent in a pane.
+struct Sight {
+    runtime: RuntimeId,
+    state: State,
+    reason: String,
+    ready: bool,
+    asks: Option<&'static str>,
+}
+
+/// Waits for the agent in a pane.
+///
+/// # Errors
+/// Fails only when the daemon is ending.
+pub(super) async fn settle(
+    hands: &Hands,
+    plain: &Plain,
+    opened: &Opened,
+    patience: Duration,
+) -> Result<Settled, CommandError> {
+    let until = Instant::now() + patience;
+    let mut roster = hands.handle.roster();
+    let (socket, pane) = (plain.socket().display().to_string(), PaneId(opened.pane.0));
+    let server_pid = opened.guard.server_pid;
+    let mut last: Option<Sight> = None;
+    while Instant::now() < until {
+        let socket = socket.clone();
+        let sight = hands.handle.read(move |world| look(world, &socket, server_pid, pane)).await?;
+        match sight {
+            Some(sight) if sight.asks.is_some() => return Ok(asking(sight)),
+            Some(sight) if sight.ready => return Ok(seen(sight, SpawnStatus::Ready)),
+            Some(sight) => last = Some(sight),
+            // It was there and is not any more.
+            None if last.is_some() => return Ok(ended(plain, opened).await),
+            None => {}
+        }
+        let wait = LOOK.min(until.saturating_duration_since(Instant::now()));
+        if !matches!(tokio::time::timeout(wait, roster.changed()).await, Ok(Ok(()))) && last.is_none() {
+            let row = list::pane(plain, opened.pane, Detail::Light, STEP_DEADLINE).await;
+            if matches!(&row, Ok(row) if row.as_ref().is_none_or(|row| row.pane_dead)) {
+                return Ok(ended(plain, opened).await);
+            }
+        }
+    }
+    Ok(match last {
+        Some(sight) => seen(sight, SpawnStatus::Starting),
+        None => Settled::only(SpawnStatus::Unrecognised),
+    })
+}
+
+fn look(world: &World, socket: &str, server_pid: u32, pane: PaneId) -> Option<Sight> {
+    let engine = &world.engine;
+    let topology = &engine.state().topology;
+    let is_server = |server: &agtmux_core::topology::Server| server.socket == socket && server.pid == server_pid;
+    let (server, _) = topology.servers.iter().find(|(_, server)| is_server(server))?;
+    let key = agtmux_core::id::PaneKey { server: server.clone(), pane };
+    let runtime = topology.living_in(&key)?;
+    let verdict = &runtime.verdict;
+    let asks = engine.blocking(runtime).map(|blocking| match blocking {
+        Blocking::Approval { .. } => "asks for permission",
+        Blocking::Input { .. } => "asks a question",
+        Blocking::Dialog { .. } => "shows a dialog",
+    });
+    let composer = engine.composer(runtime);
+    let at_rest = matches!(verdict.state, State::Idle | State::Completed);
+    Some(Sight {
+        runtime: runtime.id.clone(),
+        state: verdict.state,
+        reason: verdict.reason.clone(),
+        ready: at_rest || matches!(composer, Some(Composer::Ready | Composer::Ghost)),
+        asks,
+    })
+}
+
+fn seen(sight: Sight, status: SpawnStatus) -> Settled {
+    Settled {
+        runtime: Some(sight.runtime),
+        state: Some(sight.state),
+        reason: Some(sight.reason),
+        ..Settled::only(status)
+    }
+}
+
+fn asking(sight: Sight) -> Settled {
+    let what = sight.asks.unwrap_or_default();
+    let note =
+        format!("it {what} before it takes prompts: answer it in its pane, with `agtmux attach {}`", sight.runtime);
+    Settled { note: Some(note), ..seen(sight, SpawnStatus::WaitingInput) }
+}
+
+async fn ended(plain: &Plain, opened: &Opened) -> Settled {
+    let capture = Command::new("capture-pane").flag("-p").flag("-J").opt("-S", "-50").target(opened.pane);
+    let shown = match plain.run_script(&Script::from(&capture), STEP_DEADLINE).await {
+        Ok(bytes) => {
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            let lines =
+                text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("Pane is dead"));
+            let lines: Vec<_> = lines.collect();
+            let words = lines[lines.len().saturating_sub(LAST_WORDS)..].join(" / ");
+            Some(redact::redact(&words).into_owned())
+        }
+        Err(_gone) => None,
+    };
+    Settled { last_words: shown, ..Settled::only(SpawnStatus::Ended) }
+}

@@ -1,0 +1,332 @@
+//! Agents that are started: with everything they need and nothing that harms them, where they were asked for, and with an
+//! honest word about how far it got.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::common::{AGTMUX, Background, FakeAgent, Run, SCRIPT, TestEnvironment, Tmux, wait_for};
+
+/// What an agent does first: it keeps its environment, directory and arguments for the test to see.
+const TELLS: &str = r#"#!/bin/sh
+{ printf '%s\0' "$PWD" "$@"; } >"$AGENT_DIR/said.new" && mv "$AGENT_DIR/said.new" "$AGENT_DIR/said"
+env -0 >"$AGENT_DIR/env.new" && mv "$AGENT_DIR/env.new" "$AGENT_DIR/env"
+"#;
+
+/// The program of an agent: it tells, does what the test wants, and then what every scripted agent does.
+fn install(environment: &TestEnvironment, agent: &str, does: &str) {
+    let rest = SCRIPT.strip_prefix("#!/bin/sh\n").unwrap();
+    environment.program(agent, &format!("{TELLS}{does}\n{rest}"));
+}
+
+/// `agtmux` with the scripted agents on its path.
+fn command(environment: &TestEnvironment, arguments: &[&str]) -> Command {
+    let path = format!("{}:{}", environment.path("bin").display(), std::env::var("PATH").unwrap());
+    let mut command = environment.command(arguments);
+    command.env("PATH", path);
+    command
+}
+
+/// Starts an agent and gives what was answered, and the agent.
+#[track_caller]
+fn spawn(environment: &TestEnvironment, arguments: &[&str]) -> (Run, PathBuf) {
+    let dir = environment.agent_dir();
+    let variable = format!("AGENT_DIR={}", dir.display());
+    let split = arguments.iter().position(|word| *word == "--").unwrap_or(arguments.len());
+    let (ours, theirs) = arguments.split_at(split);
+    let words = [&["spawn"], ours, &["--env", &variable, "--json"], theirs].concat();
+    (Run::of(&mut command(environment, &words)), dir)
+}
+
+fn pieces(file: &Path) -> Vec<String> {
+    let bytes = wait_for("the agent to tell", || fs::read(file));
+    bytes.split(|byte| *byte == 0).map(|piece| String::from_utf8_lossy(piece).into_owned()).collect()
+}
+
+fn variables(dir: &Path) -> BTreeMap<String, String> {
+    let pieces = pieces(&dir.join("env"));
+    pieces.iter().filter_map(|piece| piece.split_once('=')).map(|(n, v)| (n.to_owned(), v.to_owned())).collect()
+}
+
+/// The agent says that it is at rest, as one that takes prompts does.
+fn ready() -> String {
+    format!("{AGTMUX} signal idle")
+}
+
+fn attached(tmux: &Tmux, session: &str) -> Background {
+    let line = format!("stty rows 40 cols 120; exec tmux -S {} attach-session -t ={session}", tmux.path().display());
+    let mut command = Command::new("script");
+    command.args(["-qfec", &line, "/dev/null"]).env_clear();
+    command.env("PATH", std::env::var("PATH").unwrap()).env("TERM", "xterm-256color").env("SHELL", "/bin/sh");
+    let client = Background::start(&mut command);
+    wait_for("the terminal to be attached", || {
+        let clients = tmux.run(&["list-clients", "-t", session, "-F", "#{client_width}x#{client_height}"]);
+        if clients.starts_with("120x40") { Ok(()) } else { Err(clients) }
+    });
+    client
+}
+
+/// What the terminals of people show.
+fn focus(tmux: &Tmux) -> String {
+    tmux.run(&["list-clients", "-F", "#{client_tty} #{session_id} #{window_id} #{pane_id}"])
+}
+
+/// F64: an agent that was started by an agent, or on a server that one started, must not think that it is nested.
+#[test]
+fn it_knows_who_it_is_and_not_whose_child() {
+    let environment = TestEnvironment::with_tmux();
+    let tmux = environment.tmux();
+    for nested in ["CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CODEX_SANDBOX", "GEMINI_CLI", "AGTMUX_NAME"] {
+        tmux.run(&["set-environment", "-g", nested, "1"]);
+    }
+    install(&environment, "claude", &ready());
+    fs::create_dir(environment.path("proj")).unwrap();
+    let workspace = environment.path("proj").display().to_string();
+    let (run, dir) = spawn(
+        &environment,
+        &["claude-opus", "--name", "api", "--workspace", &workspace, "--session", "main", "--", "-x y"],
+    );
+    let answer = run.ok().json();
+    assert_eq!(answer["status"], "ready", "{answer:#}");
+    assert_eq!(
+        (&answer["agent"], &answer["model"], &answer["name"]),
+        (&"claude".into(), &"opus".into(), &"api".into())
+    );
+    assert_eq!(answer["problem"], Value::Null);
+
+    let said = pieces(&dir.join("said"));
+    assert_eq!(said, [&workspace, "--model", "opus", "-x y", ""]);
+    let has = variables(&dir);
+    for nested in ["CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CODEX_SANDBOX", "GEMINI_CLI"] {
+        assert_eq!(has.get(nested), None, "{nested}");
+    }
+    let word = &has["SCHMUX_SESSION_ID"];
+    assert!(word.starts_with("claude-"), "{word}");
+    let expected = [
+        ("SCHMUX_ENABLED", "1".to_owned()),
+        ("SCHMUX_WORKSPACE_ID", "proj".to_owned()),
+        ("SCHMUX_STATUS_FILE", format!("{workspace}/.schmux/signal/{word}")),
+        ("SCHMUX_EVENTS_FILE", format!("{workspace}/.schmux/events/{word}.jsonl")),
+        ("AGTMUX_SOCKET", environment.socket().display().to_string()),
+        ("AGTMUX_NAME", "api".to_owned()),
+    ];
+    for (name, value) in expected {
+        assert_eq!(has.get(name), Some(&value), "{name}");
+    }
+    assert_eq!(has["AGTMUX_CAPABILITY"].len(), 64);
+
+    // It was taught to signal, and what it signals counts.
+    let taught = fs::read_to_string(environment.path("proj/.claude/CLAUDE.md")).unwrap();
+    assert!(taught.contains("SCHMUX_STATUS_FILE"));
+    let agent = FakeAgent::new(answer["pane_id"].as_str().unwrap().to_owned(), dir);
+    agent.run(r#"echo "needs_input Which port?" >"$SCHMUX_STATUS_FILE""#).ok();
+    let pane = environment.wait_for_pane(&agent.pane, "the question", |pane| pane["state"] == "waiting_input");
+    assert_eq!((&pane["attention"]["message"], &pane["name"]), (&"Which port?".into(), &"api".into()), "{pane:#}");
+    // The secret is the agent's alone.
+    let session = answer["session_id"].as_str().unwrap();
+    let shared = tmux.run(&["show-environment", "-t", session]) + &tmux.run(&["show-environment", "-g"]);
+    assert!(!shared.contains("AGTMUX_CAPABILITY") && !shared.contains("SCHMUX_STATUS_FILE"), "{shared}");
+    // Once it lives its window closes with it, as any other.
+    assert_eq!(tmux.run(&["show-options", "-p", "-t", &agent.pane]), "");
+    let log = environment.agtmux(&["events"]).ok().stdout;
+    assert!(log.contains("spawn claude in"), "{log}");
+}
+
+/// Nobody's terminal is taken elsewhere, and names, paths and arguments do nothing but stand for themselves.
+#[test]
+fn hostile_words_run_nothing_and_nobody_is_taken_anywhere() {
+    let environment = TestEnvironment::with_tmux();
+    let tmux = environment.tmux();
+    let _terminal = attached(&tmux, "main");
+    install(&environment, "codex", &ready());
+    let canary = environment.path("canary");
+    let mark = canary.display().to_string().replace('/', "${HOME%%[!/]*}");
+    let hostile =
+        format!("#(touch {0}) $(touch {mark}) `touch {mark}`; touch {mark} #{{session_id}} '\"\\ %1 ~\n-x", "canary");
+    let folder = environment.path("w").join(hostile.replace('/', "_"));
+    fs::create_dir_all(&folder).unwrap();
+    let before = focus(&tmux);
+    for place in [&["--session", "main"][..], &["--session", "fresh"]] {
+        let words = [&["codex", "--workspace", folder.to_str().unwrap()], place, &["--", &hostile]].concat();
+        let (run, dir) = spawn(&environment, &words);
+        let answer = run.ok().json();
+        assert_eq!(answer["status"], "ready", "{answer:#}");
+        assert_eq!(pieces(&dir.join("said")), [folder.to_str().unwrap(), &hostile, ""]);
+        assert_eq!(answer["session_name"], place[1]);
+    }
+    assert_eq!(focus(&tmux), before);
+    for bad in ["a b", "#(touch x)", "a:b", "-d", "", "=main", "$0"] {
+        let (run, _) = spawn(&environment, &["codex", &format!("--session={bad}")]);
+        assert_eq!((run.code, run.error()["code"].as_str()), (2, Some("E_BAD_NAME")), "{bad:?}");
+        let (run, _) = spawn(&environment, &["codex", &format!("--name={bad}"), "--session", "main"]);
+        assert_eq!((run.code, run.error()["code"].as_str()), (2, Some("E_BAD_NAME")), "{bad:?}");
+    }
+    let traces: Vec<_> = environment.processes().iter().map(|process| process.argv.join(" ")).collect();
+    assert!(!canary.exists() && !folder.join("canary").exists(), "{traces:#?}");
+}
+
+/// A window opens in the session of whoever asks, and a server is started where there is none.
+#[test]
+fn it_is_where_it_was_asked_for() {
+    let environment = TestEnvironment::with_tmux();
+    let tmux = environment.tmux();
+    install(&environment, "gemini", &ready());
+    environment.start_daemon();
+    let asks = environment.agent("claude");
+    let dir = environment.agent_dir();
+    let path = environment.path("bin").display().to_string();
+    let line = format!("PATH={path}:$PATH {AGTMUX} spawn gemini --window --env AGENT_DIR={} --json", dir.display());
+    let answer = asks.run(&line).ok().json();
+    assert_eq!(answer["session_name"], "main", "{answer:#}");
+    let window = answer["window_id"].as_str().unwrap();
+    assert_eq!(tmux.format(window, "#{window_name} #{window_active}"), "gemini 0");
+
+    let other = environment.tmux_at("other");
+    let socket = other.path().display().to_string();
+    let dir = environment.agent_dir();
+    let variable = format!("AGENT_DIR={}", dir.display());
+    let words = ["--tmux-socket", &socket, "spawn", "gemini", "--env", &variable, "--json"];
+    let answer = Run::of(&mut command(&environment, &words)).ok().json();
+    assert_eq!((&answer["session_name"], &answer["status"]), (&"agents".into(), &"ready".into()), "{answer:#}");
+    assert_eq!(other.run(&["list-sessions", "-F", "#{session_name}"]), "agents");
+}
+
+/// What cannot be done is said before anything is done.
+#[test]
+fn what_is_missing_is_said_and_nothing_is_opened() {
+    let environment = TestEnvironment::with_tmux();
+    let tmux = environment.tmux();
+    install(&environment, "claude", &ready());
+    environment.start_daemon();
+    let taken = environment.agent("codex");
+    environment.agtmux(&["adopt", &taken.pane, "--name", "api"]).ok();
+    let windows = || tmux.run(&["list-windows", "-a"]);
+    let before = windows();
+    let cases: [(&[&str], i32, &str); 6] = [
+        (&["emacs"], 2, "E_AGENT_UNKNOWN"),
+        (&["opencode"], 1, "E_AGENT_MISSING"),
+        (&["claude", "--workspace", "/nowhere"], 2, "E_USAGE"),
+        (&["claude", "--name", "api"], 4, "E_NAME_TAKEN"),
+        (&["claude", "--name", "rt_1"], 2, "E_BAD_NAME"),
+        (&["claude", "--window"], 2, "E_NOT_IN_PANE"),
+    ];
+    for (words, exit, code) in cases {
+        let mut line = command(&environment, &[&["spawn"], words, &["--json"]].concat());
+        // The agents of whoever runs the tests do not count.
+        line.env("PATH", environment.path("bin"));
+        let run = Run::of(&mut line);
+        assert_eq!((run.code, run.error()["code"].as_str()), (exit, Some(code)), "{words:?}: {run:#?}");
+        assert!(run.error()["hint"].is_string(), "{words:?}");
+    }
+    assert_eq!(windows(), before);
+}
+
+/// An agent that fails at once leaves its words, and its pane, behind.
+#[test]
+fn one_that_ends_at_once_can_be_looked_at() {
+    let environment = TestEnvironment::with_tmux();
+    environment.program("claude", "#!/bin/sh\necho no licence; sleep 0.3; exit 7\n");
+    let (run, _) = spawn(&environment, &["claude", "--session", "main"]);
+    assert_eq!(run.code, 1, "{run:#?}");
+    let answer = run.json();
+    assert_eq!((&answer["status"], &answer["problem"]["code"]), (&"ended".into(), &"E_SPAWN_FAILED".into()));
+    assert!(answer["problem"]["message"].as_str().unwrap().contains("no licence"), "{answer:#}");
+    let pane = answer["pane_id"].as_str().unwrap();
+    assert_eq!(environment.tmux().format(pane, "#{pane_dead} #{pane_dead_status}"), "1 7");
+}
+
+/// A dialog before the first prompt is reported. Answering it is for a person.
+#[test]
+fn a_dialog_that_it_shows_first_is_reported() {
+    let environment = TestEnvironment::with_tmux();
+    let tmux = environment.tmux();
+    tmux.run(&["new-session", "-d", "-s", "wide", "-x", "120", "-y", "40", "exec sleep 100000"]);
+    let screen = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../agents/fixtures/recordings/copilot/folder_trust_prompt/screen.ansi");
+    install(&environment, "copilot", &format!(r"printf '\033[2J\033[H'; head -c -1 '{}'", screen.display()));
+    let (run, dir) = spawn(&environment, &["copilot", "--session", "wide", "--name", "new"]);
+    let answer = run.ok().json();
+    assert_eq!((&answer["status"], &answer["state"]), (&"waiting_input".into(), &"waiting_input".into()), "{answer:#}");
+    assert_eq!((&answer["name"], &answer["problem"]), (&"new".into(), &Value::Null));
+    assert!(answer["notes"][0].as_str().unwrap().contains("agtmux attach"), "{answer:#}");
+    let agent = FakeAgent::new(answer["pane_id"].as_str().unwrap().to_owned(), dir);
+    assert!(crate::common::is_alive(agent.pid()));
+}
+
+/// A name is of the agent, and can be taken away.
+#[test]
+fn an_agent_that_is_there_is_named() {
+    let environment = TestEnvironment::with_tmux();
+    environment.start_daemon();
+    let agent = environment.agent("claude");
+    let named = environment.agtmux(&["adopt", &agent.pane, "--name", "api", "--json"]).ok().json();
+    assert_eq!((&named["name"], &named["agent"]), (&"api".into(), &"claude".into()));
+    let list = environment.agtmux(&["explain", "api"]).ok().stdout;
+    assert!(list.contains(named["runtime_id"].as_str().unwrap()), "{list}");
+    let other = environment.agent("codex");
+    let run = environment.agtmux(&["adopt", &other.pane, "--name", "api", "--json"]);
+    assert_eq!((run.code, run.error()["code"].as_str()), (4, Some("E_NAME_TAKEN")));
+    let bare = environment.agtmux(&["adopt", "api", "--no-name", "--json"]).ok().json();
+    assert_eq!(bare["name"], Value::Null);
+    let run = environment.agtmux(&["explain", "api", "--json"]);
+    assert_eq!(run.code, 4);
+    environment.agtmux(&["adopt", &other.pane, "--name", "api"]).ok();
+}
+
+/// An agent that ended goes on where it was, also when the daemon was restarted in between.
+#[test]
+fn a_conversation_is_gone_on_with() {
+    let environment = TestEnvironment::with_tmux();
+    let payload = |id: &str| {
+        format!(
+            r#"{{"session_id":"{id}","transcript_path":"/nowhere/t.jsonl","cwd":"/","hook_event_name":"SessionStart","source":"startup"}}"#
+        )
+    };
+    let hook = format!("printf '%s' '{}' | {AGTMUX} hook claude; {}", payload("c0ffee-1"), ready());
+    install(&environment, "claude", &hook);
+    fs::create_dir(environment.path("proj")).unwrap();
+    let workspace = environment.path("proj").display().to_string();
+    let words = ["claude", "--name", "api", "--workspace", &workspace, "--session", "main"];
+    let (run, dir) = spawn(&environment, &words);
+    let first = run.ok().json();
+    let agent = FakeAgent::new(first["pane_id"].as_str().unwrap().to_owned(), dir);
+    let runtime = first["runtime_id"].as_str().unwrap().to_owned();
+    let events = || environment.agtmux(&["events"]).ok().stdout;
+    wait_for("the conversation to be kept", || {
+        if events().contains("in conversation c0ffee-1") { Ok(()) } else { Err(events()) }
+    });
+    // While it lives its conversation is its own.
+    let resume = |reference: &str| {
+        let dir = environment.agent_dir();
+        let variable = format!("AGENT_DIR={}", dir.display());
+        let words = ["resume", reference, "--session", "main", "--env", &variable, "--json"];
+        (Run::of(&mut command(&environment, &words)), dir)
+    };
+    let (run, _) = resume("api");
+    assert_eq!((run.code, run.error()["code"].as_str()), (4, Some("E_PRECONDITION_FAILED")), "{run:#?}");
+
+    agent.tell("exit 0");
+    wait_for("the agent to be gone", || match environment.pane(&agent.pane) {
+        None => Ok(()),
+        Some(pane) => Err(format!("{pane:#}")),
+    });
+    environment.kill_daemon();
+    let mut ended = vec!["api".to_owned(), runtime, "c0ffee-1".to_owned()];
+    while let Some(reference) = ended.pop() {
+        let (run, dir) = resume(&reference);
+        let answer = run.ok().json();
+        assert_eq!((&answer["conversation"], &answer["name"]), (&"c0ffee-1".into(), &"api".into()), "{reference}");
+        assert_eq!(pieces(&dir.join("said")), [&workspace, "--resume", "c0ffee-1", ""]);
+        let agent = FakeAgent::new(answer["pane_id"].as_str().unwrap().to_owned(), dir);
+        agent.tell("exit 0");
+        wait_for("the agent to be gone", || match environment.pane(&agent.pane) {
+            None => Ok(()),
+            Some(pane) => Err(format!("{pane:#}")),
+        });
+    }
+    let (run, _) = resume("nobody");
+    assert_eq!((run.code, run.error()["code"].as_str()), (4, Some("E_REF_NOT_FOUND")), "{run:#?}");
+}
