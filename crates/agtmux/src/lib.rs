@@ -21,3 +21,4 @@ pub mod setup;
 pub mod spool;
 pub mod store;
 pub mod target;
+pub mod worktree;

@@ -83,8 +83,8 @@ fn modules_of_the_binary_depend_only_downwards() {
         ("cli", &["accuracy", "client", "config", "daemon", "hook", "setup", "target"] as &[&str]),
         ("accuracy", &[]),
         ("client", &[]),
-        ("api", &["act", "daemon", "store", "target"]),
-        ("act", &["config", "daemon", "setup", "store", "target"]),
+        ("api", &["act", "daemon", "store", "target", "worktree"]),
+        ("act", &["config", "daemon", "setup", "store", "target", "worktree"]),
         ("daemon", &["classify", "config", "store", "target"]),
         ("hook", &[]),
         ("ingest", &["daemon", "target"]),
@@ -93,6 +93,7 @@ fn modules_of_the_binary_depend_only_downwards() {
         ("target", &[]),
         ("config", &[]),
         ("setup", &[]),
+        ("worktree", &["setup"]),
         ("platform", &[]),
     ]);
     let src = root().join("crates/agtmux/src");

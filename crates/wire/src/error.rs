@@ -102,6 +102,7 @@ error_codes! {
     AgentUnknown = "E_AGENT_UNKNOWN", exit 2, status 400, "No agent and no model has that name.";
     AgentMissing = "E_AGENT_MISSING", exit 1, status 409, "The agent's program is not installed, or not on the path.";
     SpawnFailed = "E_SPAWN_FAILED", exit 1, status 500, "The agent was started and ended at once, or could not be started.";
+    Worktree = "E_WORKTREE", exit 4, status 409, "Git cannot make the worktree, or work would be lost by removing it; nothing was changed.";
     Cancelled = "E_CANCELLED", exit 1, status 400, "The person said no.";
     Internal = "E_INTERNAL", exit 1, status 500, "Something failed that should not have; the daemon's log says what.";
     Timeout = "E_TIMEOUT", exit 5, status 504, "It took longer than it may.";

@@ -25,6 +25,7 @@ pub mod spawn;
 pub mod stream;
 pub mod target;
 pub mod view_output;
+pub mod worktree;
 
 /// Version of every JSON document that this build writes.
 pub const SCHEMA_VERSION: u32 = 1;

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::ErrorDetail;
+use crate::worktree::{MadeWorktree, NewWorktree};
 
 /// Asks for an agent to be started in a window of its own.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -17,6 +18,8 @@ pub struct SpawnRequest {
     pub name: Option<String>,
     /// The directory that it works in, absolute.
     pub workspace: Option<String>,
+    /// A git worktree that is made for it to work in.
+    pub worktree: Option<NewWorktree>,
     /// The session in which its window is opened; made if it is not there.
     pub session: Option<String>,
     /// A pane, `%3`, in whose session its window is opened.
@@ -86,6 +89,8 @@ pub struct Spawned {
     pub pane_id: String,
     /// The directory that it works in.
     pub workspace: String,
+    /// The worktree that was made for it.
+    pub worktree: Option<MadeWorktree>,
     /// The program that was run, with its arguments.
     pub command: Vec<String>,
     /// What is worth knowing besides.

@@ -22,6 +22,7 @@ use agtmux_tmux::open::{self, Opened, Program};
 use agtmux_wire::SCHEMA_VERSION;
 use agtmux_wire::error::{ErrorCode, ErrorDetail};
 use agtmux_wire::spawn::{SpawnRequest, SpawnStatus, Spawned};
+use agtmux_wire::worktree::MadeWorktree;
 use uuid::Uuid;
 
 pub use order::Meant;
@@ -36,6 +37,7 @@ use crate::error::CommandError;
 use crate::setup::environment::Start;
 use crate::setup::instructions::Provision;
 use crate::setup::lock::SetupLock;
+use crate::worktree;
 
 /// Names that agents have been promised which are not there yet.
 #[derive(Default)]
@@ -101,7 +103,22 @@ pub async fn spawn(hands: &Hands, request: SpawnRequest, meant: Meant, actor: Ac
 }
 
 impl Order {
-    async fn carry_out(self, hands: &Hands, action: &ActionId) -> Result<Spawned, CommandError> {
+    async fn carry_out(mut self, hands: &Hands, action: &ActionId) -> Result<Spawned, CommandError> {
+        if let Some(branch) = self.branch.clone() {
+            let made = worktree::add::add(&self.workspace, &branch, self.worktrees.as_deref()).await?;
+            self.move_to(made);
+        }
+        self.start_in_workspace(hands, action).await.map_err(|error| match &self.made {
+            // What exists now, nobody else would say.
+            Some(made) => {
+                let hint = error.hint.clone().map_or_else(String::new, |hint| format!("{hint}; "));
+                error.hint(format!("{hint}the worktree {} was made and is still there", made.path.display()))
+            }
+            None => error,
+        })
+    }
+
+    async fn start_in_workspace(&self, hands: &Hands, action: &ActionId) -> Result<Spawned, CommandError> {
         let mut notes = Vec::new();
         if self.provision {
             notes.extend(
@@ -199,6 +216,11 @@ impl Order {
             window_id: opened.window.to_string(),
             pane_id: opened.pane.to_string(),
             workspace: self.workspace.display().to_string(),
+            worktree: self.made.as_ref().map(|made| MadeWorktree {
+                path: made.path.display().to_string(),
+                branch: made.branch.clone(),
+                is_new_branch: made.is_new_branch,
+            }),
             command: self.command.clone(),
             notes: notes.into_iter().chain(settled.note.clone()).collect(),
             problem: settled.problem(&self.agent, opened).map(ErrorDetail::from),

@@ -20,6 +20,7 @@ pub mod sessions;
 pub mod stream;
 pub mod targets;
 pub mod windows;
+pub mod worktrees;
 
 use std::sync::Arc;
 use std::time::Duration;

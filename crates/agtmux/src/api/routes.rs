@@ -4,7 +4,7 @@ use agtmux_wire::audit;
 use agtmux_wire::error::ErrorCode;
 use agtmux_wire::{
     TMUX_SOCKET_HEADER, action, adopt, approve, attach, daemon, event, explain, kill, list, next, resume, send, spawn, stream,
-    target, view_output,
+    target, view_output, worktree,
 };
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
@@ -269,6 +269,24 @@ pub fn table() -> Vec<Route> {
             body: None,
             answer: of::<audit::AuditVerdict>(),
             handler: || get(super::audit::verify),
+        },
+        Route {
+            method: "post",
+            path: "/v1/worktrees",
+            summary: "The git worktrees of a repository, and who works in them",
+            query: of::<worktree::WorktreeQuery>(),
+            body: None,
+            answer: of::<worktree::WorktreeList>(),
+            handler: || get(super::worktrees::list),
+        },
+        Route {
+            method: "post",
+            path: "/v1/worktrees/remove",
+            summary: "Removes a git worktree, if nothing would be lost by that",
+            query: None,
+            body: of::<worktree::RemoveWorktree>(),
+            answer: of::<worktree::WorktreeItem>(),
+            handler: || post(super::worktrees::remove),
         },
         Route {
             method: "get",

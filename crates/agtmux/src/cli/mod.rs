@@ -37,6 +37,7 @@ pub mod target;
 pub mod view_output;
 pub mod watch;
 pub mod wrap;
+pub mod worktree;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -118,6 +119,9 @@ enum Verb {
     Resume(resume::ResumeArgs),
     /// Give an agent a name
     Adopt(adopt::AdoptArgs),
+    /// List and remove the git worktrees in which agents work
+    #[command(subcommand)]
+    Worktree(worktree::WorktreeVerb),
     /// Give agents the hooks that tell agtmux what they do
     Setup(setup::SetupArgs),
     /// Teach the agents of a workspace to say how they stand
@@ -227,6 +231,7 @@ async fn dispatch(verb: Verb, context: &Context) -> Result<(), CommandError> {
         Verb::Spawn(args) => spawn::run(args, context).await,
         Verb::Resume(args) => resume::run(args, context).await,
         Verb::Adopt(args) => adopt::run(args, context).await,
+        Verb::Worktree(verb) => worktree::run(verb, context).await,
         Verb::Setup(args) => setup::run(&args, context),
         Verb::Provision(args) => provision::run(&args, context),
         Verb::Target(verb) => target::run(verb, context).await,

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use agtmux_wire::error::ErrorCode;
 use agtmux_wire::spawn::{SpawnRequest, SpawnStatus, Spawned};
+use agtmux_wire::worktree::NewWorktree;
 use clap::Args;
 
 use super::{Context, DurationArg, output};
@@ -20,11 +21,17 @@ const USUAL_WAIT: Duration = Duration::from_secs(300);
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  agtmux spawn claude                               a window in this session, in this directory\n  agtmux spawn claude-opus --name api --workspace ~/src/api\n  agtmux spawn codex --session agents               a session for agents, made if it is not there\n  agtmux spawn gemini -- --approval-mode plan       arguments for the agent itself\n\nYour own window and pane stay where they are. A dialog that the agent shows first, whether to trust the folder\nfor instance, is reported and never answered. docs/actions.md has the rest."
+    after_help = "Examples:\n  agtmux spawn claude                               a window in this session, in this directory\n  agtmux spawn claude-opus --name api --workspace ~/src/api\n  agtmux spawn codex --worktree fix/leak            a git worktree of its own\n  agtmux spawn codex --session agents               a session for agents, made if it is not there\n  agtmux spawn gemini -- --approval-mode plan       arguments for the agent itself\n\nYour own window and pane stay where they are. A dialog that the agent shows first, whether to trust the folder\nfor instance, is reported and never answered. docs/spawn.md has the rest."
 )]
 pub struct SpawnArgs {
     /// The agent, or a model that it runs, such as claude-opus
     agent: String,
+    /// Make a git worktree for this branch, which is made too if it is not there, and start it there
+    #[arg(long, value_name = "BRANCH")]
+    worktree: Option<String>,
+    /// A directory in the repository of the worktree; the workspace unless given
+    #[arg(long, value_name = "DIR", requires = "worktree")]
+    repo: Option<PathBuf>,
     #[command(flatten)]
     start: StartArgs,
 }
@@ -63,7 +70,9 @@ pub struct StartArgs {
 
 pub async fn run(args: SpawnArgs, context: &Context) -> Result<(), CommandError> {
     let json = args.start.json;
-    let request = SpawnRequest { agent: args.agent, ..args.start.request(true)? };
+    let repo = args.repo.map(absolute).transpose()?;
+    let worktree = args.worktree.map(|branch| NewWorktree { branch, repo });
+    let request = SpawnRequest { agent: args.agent, worktree, ..args.start.request(true)? };
     let progress = progress(&request.agent);
     let client = context.client().patient(patience(&request));
     let spawned = client.post("/v1/actions/spawn", &request).await;
@@ -92,6 +101,7 @@ impl StartArgs {
             agent: String::new(),
             name: self.name,
             workspace,
+            worktree: None,
             session: self.session,
             beside,
             arguments: self.arguments,
@@ -142,6 +152,9 @@ pub fn report(spawned: &Spawned, json: bool) -> Result<(), CommandError> {
             output::printable(&spawned.session_name)
         );
         output::print(&text)?;
+        if let Some(made) = &spawned.worktree {
+            output::remark(&output::printable(&format!("it works on {} in {}", made.branch, made.path)));
+        }
         spawned.notes.iter().for_each(|note| output::remark(&output::printable(note)));
     }
     spawned.problem.clone().map_or(Ok(()), |problem| Err(problem.into()))
@@ -157,7 +170,11 @@ const fn status_name(status: SpawnStatus) -> &'static str {
     }
 }
 
-fn absolute(path: PathBuf) -> Result<String, CommandError> {
+/// A path as the daemon takes it.
+///
+/// # Errors
+/// Fails for a path that is not text.
+pub fn absolute(path: PathBuf) -> Result<String, CommandError> {
     let absolute = std::path::absolute(&path).unwrap_or(path);
     absolute.into_os_string().into_string().map_err(|path| {
         CommandError::new(ErrorCode::Usage, format!("{} cannot be written as text", path.display()))

@@ -124,6 +124,8 @@ pub struct SpawnConfig {
     pub session: String,
     /// Seconds to wait for an agent to be ready.
     pub wait_seconds: u32,
+    /// Where worktrees are made; beside their repository unless set.
+    pub worktrees: Option<PathBuf>,
 }
 
 /// How hard a commit tries to reach the disk.
@@ -150,7 +152,7 @@ impl Default for StateConfig {
 
 impl Default for SpawnConfig {
     fn default() -> Self {
-        Self { provision: true, session: "agents".to_owned(), wait_seconds: 60 }
+        Self { provision: true, session: "agents".to_owned(), wait_seconds: 60, worktrees: None }
     }
 }
 

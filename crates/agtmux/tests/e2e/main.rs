@@ -41,3 +41,4 @@ mod targets;
 mod view_output;
 mod watch;
 mod wrap;
+mod worktrees;

@@ -15,6 +15,7 @@ use crate::act::Hands;
 use crate::config::{self, Config};
 use crate::error::CommandError;
 use crate::setup::places::find_program;
+use crate::worktree::add::Made;
 
 /// The longest that all arguments and variables may be together. They go to tmux in one piece.
 const ROOM: usize = 24 * 1_024;
@@ -36,7 +37,14 @@ pub(super) struct Order {
     pub(super) command: Vec<String>,
     pub(super) variables: BTreeMap<String, String>,
     pub(super) name: Option<Promise>,
+    /// The directory; that in which a worktree is to be made, until it is.
     pub(super) workspace: PathBuf,
+    /// The branch of a worktree that is to be made.
+    pub(super) branch: Option<String>,
+    /// Where worktrees are made, if not beside their repository.
+    pub(super) worktrees: Option<PathBuf>,
+    /// The worktree that was made.
+    pub(super) made: Option<Made>,
     /// The agent's instruction file in a workspace.
     pub(super) instructions: Option<String>,
     pub(super) provision: bool,
@@ -64,7 +72,9 @@ impl Order {
         let agent = choice.manifest.id.clone();
         let command = command(&choice, &request, meant.conversation.as_deref())?;
         fits(&command, &request.variables)?;
-        let workspace = workspace(request.workspace.as_deref())?;
+        let worktree = request.worktree.as_ref();
+        let repository = worktree.and_then(|worktree| worktree.repo.as_deref());
+        let workspace = workspace(repository.or(request.workspace.as_deref()))?;
         let session = session(&request, &config)?;
         if let Some(name) = request.name.clone() {
             hands.handle.read(move |world| world.engine.name_is_free(&name)).await?.map_err(CommandError::from)?;
@@ -84,6 +94,9 @@ impl Order {
             variables,
             name,
             workspace,
+            branch: request.worktree.map(|worktree| worktree.branch),
+            worktrees: config.spawn.worktrees,
+            made: None,
             instructions: choice.manifest.instructions.clone(),
             provision: request.provision.unwrap_or(config.spawn.provision),
             socket: meant.socket,
@@ -94,11 +107,19 @@ impl Order {
         })
     }
 
+    /// Goes on in a worktree that was made.
+    pub(super) fn move_to(&mut self, made: Made) {
+        self.workspace = made.path.canonicalize().unwrap_or_else(|_| made.path.clone());
+        self.workspace_word = word(&self.workspace);
+        self.made = Some(made);
+    }
+
     /// What is done, in a line for the log.
     pub(super) fn detail(&self) -> String {
         let name = self.name.as_ref().map_or_else(String::new, |promise| format!(" as {}", promise.name));
         let conversation = self.conversation.as_deref().map_or_else(String::new, |id| format!(", going on with {id}"));
-        format!("spawn {} in {}{name}{conversation}", self.agent, self.workspace.display())
+        let branch = self.branch.as_deref().map_or_else(String::new, |branch| format!(" on {branch}"));
+        format!("spawn {} in {}{branch}{name}{conversation}", self.agent, self.workspace.display())
     }
 }
 
