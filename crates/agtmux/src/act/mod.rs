@@ -14,10 +14,10 @@ mod lock;
 pub mod look;
 pub mod resume;
 pub mod send;
-mod transcript_tail;
-pub mod view_output;
 pub mod shim;
 pub mod spawn;
+mod transcript_tail;
+pub mod view_output;
 
 use std::future::Future;
 use std::path::PathBuf;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use agtmux_core::action::Actor;
+use agtmux_core::action::{Actor, Verb};
 use agtmux_wire::error::ErrorCode;
 use agtmux_wire::resume::ResumeRequest;
 use agtmux_wire::spawn::Spawned;
@@ -24,7 +24,10 @@ pub async fn resume(
 ) -> Result<Spawned, CommandError> {
     let ResumeRequest { reference, mut start } = request;
     let text = reference.clone();
-    let found = hands.handle.read(move |world| world.engine.resumable(&text)).await?.map_err(CommandError::from)?;
+    let found = match hands.handle.read(move |world| world.engine.resumable(&text)).await? {
+        Ok(found) => found,
+        Err(refusal) => return Err(hands.refuse(Verb::Spawn, &reference, actor, refusal.into()).await),
+    };
     let conversation = match found {
         Some(found) => {
             if start.agent.is_empty() {
@@ -38,8 +41,9 @@ pub async fn resume(
         None if !start.agent.is_empty() => reference,
         None => {
             let message = format!("no agent that ended is known as {reference:?}, and no conversation");
-            return Err(CommandError::new(ErrorCode::RefNotFound, message)
-                .hint("name its runtime, its name, or the agent's own id of the conversation with --agent"));
+            let error = CommandError::new(ErrorCode::RefNotFound, message)
+                .hint("name its runtime, its name, or the agent's own id of the conversation with --agent");
+            return Err(hands.refuse(Verb::Spawn, &reference, actor, error).await);
         }
     };
     spawn(hands, start, Meant { socket, conversation: Some(conversation) }, actor).await

@@ -23,7 +23,6 @@ use agtmux_wire::SCHEMA_VERSION;
 use agtmux_wire::error::{ErrorCode, ErrorDetail};
 use agtmux_wire::spawn::{SpawnRequest, SpawnStatus, Spawned};
 use agtmux_wire::worktree::MadeWorktree;
-use uuid::Uuid;
 
 pub use order::Meant;
 use order::Order;
@@ -74,8 +73,8 @@ impl Drop for Promise {
 /// # Errors
 /// Refused or failed with nothing started. An agent that was started and is not as it should be is an answer with a problem.
 pub async fn spawn(hands: &Hands, request: SpawnRequest, meant: Meant, actor: Actor) -> Result<Spawned, CommandError> {
-    let action = ActionId::new(format!("act_{}", Uuid::new_v4().simple()));
     let reference = request.agent.clone();
+    let action = hands.permit(Verb::Spawn, &reference, &actor).await?;
     let order = match Order::check(hands, request, meant).await {
         Ok(order) => order,
         Err(error) => {
@@ -135,6 +134,9 @@ impl Order {
         }
         hands.handle.watch(self.socket.clone()).await?;
         let settled = settle::settle(hands, &plain, &opened, self.patience).await?;
+        if let Some(runtime) = &settled.runtime {
+            hands.handle.capabilities().bind(&self.capability, runtime);
+        }
         let mut spawned = self.answer(action, &opened, &settled, notes);
         if settled.status != SpawnStatus::Ended {
             // From here on the window closes with the agent, as any other does.
@@ -150,20 +152,20 @@ impl Order {
         Ok(spawned)
     }
 
-    fn start<'s>(&'s self, hands: &'s Hands) -> Start<'s> {
+    fn start<'s>(&'s self, hands: &'s Hands, capability: &'s str) -> Start<'s> {
         Start {
             session: &self.word,
             workspace: &self.workspace_word,
             folder: &self.workspace,
             socket: &hands.paths.socket,
-            capability: &self.capability,
+            capability,
             name: self.name.as_ref().map(|promise| promise.name.as_str()),
         }
     }
 
     /// The block in the instruction file, and the folders of the files by which the agent signals.
     fn teach(&self, hands: &Hands) -> Result<(), CommandError> {
-        let start = self.start(hands);
+        let start = self.start(hands, "");
         for file in [start.status_file(), start.events_file()] {
             if let Some(folder) = file.parent() {
                 std::fs::create_dir_all(folder).map_err(CommandError::internal)?;
@@ -191,7 +193,8 @@ impl Order {
             argv.extend([b"-u".to_vec(), mark.as_bytes().to_vec()]);
         }
         argv.extend(self.command.iter().map(|word| word.as_bytes().to_vec()));
-        let own = self.start(hands).variables();
+        let capability = self.capability.reveal();
+        let own = self.start(hands, &capability).variables();
         let own = own.into_iter().map(|(name, value)| (name.to_owned(), value.into_encoded_bytes()));
         let given = self.variables.iter().map(|(name, value)| (name.clone(), value.clone().into_bytes()));
         Program { argv, variables: given.chain(own).collect() }

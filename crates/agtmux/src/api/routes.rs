@@ -3,8 +3,8 @@
 use agtmux_wire::audit;
 use agtmux_wire::error::ErrorCode;
 use agtmux_wire::{
-    TMUX_SOCKET_HEADER, action, adopt, approve, attach, daemon, event, explain, kill, list, next, resume, send, spawn, stream,
-    target, view_output, worktree,
+    TMUX_SOCKET_HEADER, action, adopt, approve, attach, daemon, event, explain, kill, list, next, resume, send, spawn,
+    stream, target, view_output, worktree,
 };
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};

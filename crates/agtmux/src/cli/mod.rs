@@ -36,8 +36,8 @@ pub mod table;
 pub mod target;
 pub mod view_output;
 pub mod watch;
-pub mod wrap;
 pub mod worktree;
+pub mod wrap;
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -40,5 +40,5 @@ mod streams;
 mod targets;
 mod view_output;
 mod watch;
-mod wrap;
 mod worktrees;
+mod wrap;

@@ -174,6 +174,7 @@ fn it_is_where_it_was_asked_for() {
     let environment = TestEnvironment::with_tmux();
     let tmux = environment.tmux();
     install(&environment, "gemini", &ready());
+    environment.configure("[policy]\nagents_may = [\"spawn\"]\n");
     environment.start_daemon();
     let asks = environment.agent("claude");
     let dir = environment.agent_dir();

@@ -13,6 +13,7 @@ use uuid::Uuid;
 use super::Promise;
 use crate::act::Hands;
 use crate::config::{self, Config};
+use crate::daemon::capabilities::Capability;
 use crate::error::CommandError;
 use crate::setup::places::find_program;
 use crate::worktree::add::Made;
@@ -56,7 +57,8 @@ pub(super) struct Order {
     /// The word by which the agent signals.
     pub(super) word: String,
     pub(super) workspace_word: String,
-    pub(super) capability: String,
+    /// What proves to the daemon that a process is this agent's.
+    pub(super) capability: Capability,
 }
 
 impl Order {
@@ -87,7 +89,7 @@ impl Order {
         Ok(Self {
             word: format!("{agent}-{unique}"),
             workspace_word: word(&workspace),
-            capability: [Uuid::new_v4(), Uuid::new_v4()].map(|part| part.simple().to_string()).concat(),
+            capability: hands.handle.capabilities().mint()?,
             agent,
             model: choice.model.map(str::to_owned),
             command,

@@ -8,5 +8,5 @@ pub mod kill;
 pub mod resume;
 pub mod send;
 pub mod snapshots;
-pub mod view_output;
 pub mod spawn;
+pub mod view_output;
