@@ -48,7 +48,7 @@ enum Phase {
     /// Keys pass.
     Open,
     /// An injection is typed.
-    Typing { script: Script, not_before: u64, hold_until: u64 },
+    Typing { script: Script, pause_ms: u64, not_before: u64, hold_until: u64 },
     /// Held keys are let go.
     Releasing { next_at: u64 },
 }
@@ -114,7 +114,7 @@ impl Arbiter {
         }
         let not_before = self.last_input.map_or(now, |last| now.max(last + LEAD_MS));
         self.seen.set(&inject.id, Progress::Pasting);
-        self.phase = Phase::Typing { script, not_before, hold_until: now + hold_ms };
+        self.phase = Phase::Typing { script, pause_ms: LEAD_MS, not_before, hold_until: now + hold_ms };
         Answer::Accepted { id: inject.id.clone() }
     }
 
@@ -141,6 +141,22 @@ impl Arbiter {
         }
     }
 
+    /// Whether an injection is being typed.
+    pub fn is_typing(&self) -> bool {
+        matches!(self.phase, Phase::Typing { .. })
+    }
+
+    /// For this long the agent has not read all that was written to it, and still has not. A pause that is meant for the agent
+    /// begins when it has read; and as long as it reads nothing, nobody's keys could reach it, so it is no time of holding.
+    pub fn lagged(&mut self, ms: u64, now: u64) {
+        if let Phase::Typing { script, pause_ms, not_before, hold_until } = &mut self.phase {
+            *hold_until += ms;
+            if !script.is_begun() {
+                *not_before = (*not_before).max(now + *pause_ms);
+            }
+        }
+    }
+
     /// Goes on with what is under way, as far as that is possible now. Gives the id of an injection that has just been
     /// submitted. To be called after each write, and when [`Self::deadline`] has come.
     pub fn turn(&mut self, now: u64, agent: &mut Buffer) -> Option<String> {
@@ -148,7 +164,7 @@ impl Arbiter {
         loop {
             match &mut self.phase {
                 Phase::Open => return submitted,
-                Phase::Typing { script, not_before, hold_until } => {
+                Phase::Typing { script, pause_ms, not_before, hold_until } => {
                     if now < (*not_before).min(*hold_until) {
                         return submitted;
                     }
@@ -161,8 +177,9 @@ impl Arbiter {
                     if !script.unwritten().is_empty() || !agent.is_empty() {
                         return submitted;
                     }
-                    let (pause_ms, progress) = script.next();
-                    *not_before = now + pause_ms;
+                    let progress;
+                    (*pause_ms, progress) = script.next();
+                    *not_before = now + *pause_ms;
                     if let Some(progress) = progress {
                         self.seen.set(&script.id, progress);
                         if progress == Progress::Submitted {
@@ -354,6 +371,27 @@ mod tests {
         agent.consume(1);
         assert_eq!(arbiter.turn(2_001, &mut agent).as_deref(), Some("1"));
         assert_eq!(agent.waiting(), b"key");
+    }
+
+    /// An Enter that is read together with the paste before it is taken for a part of it. So the pause between them is counted
+    /// from the moment in which the agent has read the paste, also when that is later than anything else would be waited for.
+    #[test]
+    fn a_pause_begins_when_the_agent_has_read() {
+        let (mut arbiter, mut agent) = (Arbiter::default(), Buffer::new(64 * 1_024));
+        arbiter.inject(&inject(1), b"text".to_vec(), 0, SCREEN);
+        let (reads_at, mut written, mut entered) = (3_000, 0, None);
+        for now in 0..4_000 {
+            if written >= b"\x1b[200~text\x1b[201~".len() && now < reads_at {
+                arbiter.lagged(1, now);
+            }
+            arbiter.turn(now, &mut agent);
+            if agent.waiting() == b"\r" {
+                entered = Some(now);
+            }
+            written += agent.waiting().len();
+            agent.consume(usize::MAX);
+        }
+        assert_eq!(entered, Some(reads_at - 1 + 100));
     }
 
     #[test]

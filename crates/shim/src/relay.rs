@@ -26,6 +26,9 @@ const BUFFER: usize = 64 * 1_024;
 /// How long a pane may take nothing before the last words of an agent are given up.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
+/// How often the agent is looked at while something is typed.
+const LOOK_MS: u64 = 5;
+
 /// How it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
@@ -42,6 +45,11 @@ pub(crate) struct Relay<'a> {
     terminal: &'a Terminal,
     /// The agent's terminal; none once the pane is gone.
     agent: Option<OwnedFd>,
+    /// The agent's end of it, to see what the agent has not read yet. The keeper has it open as long as this process lives, so
+    /// that no hangup is missed for it.
+    agent_end: OwnedFd,
+    /// Since when the agent has not read what was typed.
+    lags_since: Option<u64>,
     line: OwnedFd,
     signals: &'a Signals,
     door: Option<Door>,
@@ -62,7 +70,7 @@ impl<'a> Relay<'a> {
     /// A relay over which nothing went yet.
     pub(crate) fn new(
         terminal: &'a Terminal,
-        agent: OwnedFd,
+        (agent, agent_end): (OwnedFd, OwnedFd),
         line: OwnedFd,
         signals: &'a Signals,
         door: Option<Door>,
@@ -71,6 +79,8 @@ impl<'a> Relay<'a> {
         Self {
             terminal,
             agent: Some(agent),
+            agent_end,
+            lags_since: None,
             line,
             signals,
             door,
@@ -144,7 +154,8 @@ impl<'a> Relay<'a> {
         if let Some(door) = &self.door {
             sources.extend(door.sources(now).map(|source| PollFd::from_borrowed_fd(source, PollFlags::IN)));
         }
-        let due = [self.arbiter.deadline(&self.to_agent), self.door.as_ref().and_then(Door::deadline)]
+        let look = self.arbiter.is_typing().then_some(now + LOOK_MS);
+        let due = [self.arbiter.deadline(&self.to_agent), self.door.as_ref().and_then(Door::deadline), look]
             .into_iter()
             .flatten()
             .min();
@@ -244,6 +255,7 @@ impl<'a> Relay<'a> {
     fn go_on(&mut self) {
         loop {
             let now = self.now();
+            self.look_at_agent(now);
             if let Some(id) = self.arbiter.turn(now, &mut self.to_agent) {
                 self.tell_submitted(&id);
             }
@@ -260,6 +272,17 @@ impl<'a> Relay<'a> {
                     return;
                 }
             }
+        }
+    }
+
+    /// While an injection is typed: has the agent read all of it so far? Nothing tells when it does, so it is looked at.
+    fn look_at_agent(&mut self, now: u64) {
+        let unread = || rustix::io::ioctl_fionread(&self.agent_end).is_ok_and(|count| count > 0);
+        if self.arbiter.is_typing() && (!self.to_agent.is_empty() || unread()) {
+            let since = self.lags_since.replace(now).unwrap_or(now);
+            self.arbiter.lagged(now.saturating_sub(since), now);
+        } else {
+            self.lags_since = None;
         }
     }
 

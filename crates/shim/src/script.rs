@@ -80,6 +80,11 @@ impl Script {
         step
     }
 
+    /// Whether a part of the step is written.
+    pub(crate) fn is_begun(&self) -> bool {
+        self.steps.get(self.at).is_some_and(|step| step.written > 0)
+    }
+
     /// Whether nothing is left to write.
     pub(crate) fn is_over(&self) -> bool {
         self.at >= self.steps.len()

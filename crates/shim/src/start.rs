@@ -43,12 +43,12 @@ fn shim(command: &[OsString]) -> ExitCode {
     let Ok(parts) = Parts::new(command) else {
         return keeper::exec(command);
     };
-    let Parts { terminal, master, line, mut keeper, signals } = parts;
+    let Parts { terminal, master, slave, line, mut keeper, signals } = parts;
     terminal.make_raw();
     let door = env::var_os(SOCKETS_VARIABLE).and_then(|dir| Door::open(&PathBuf::from(dir)).ok());
     let name = env::var(NAME_VARIABLE).ok().filter(|name| !name.is_empty());
     // The keeper ends when the line to it does.
-    let ending = Relay::new(&terminal, master, line, &signals, door, name).run();
+    let ending = Relay::new(&terminal, (master, slave), line, &signals, door, name).run();
     terminal.restore();
     keeper.wait().ok();
     end_like(ending)
@@ -57,6 +57,7 @@ fn shim(command: &[OsString]) -> ExitCode {
 struct Parts {
     terminal: Terminal,
     master: OwnedFd,
+    slave: OwnedFd,
     line: OwnedFd,
     keeper: Child,
     signals: Signals,
@@ -67,8 +68,8 @@ impl Parts {
         let terminal = Terminal::open()?;
         let (master, slave) = pty::open(&terminal)?;
         let signals = Signals::new()?;
-        let (keeper, line) = keeper::start(slave, command)?;
-        Ok(Self { terminal, master, line, keeper, signals })
+        let (keeper, line) = keeper::start(slave.try_clone()?, command)?;
+        Ok(Self { terminal, master, slave, line, keeper, signals })
     }
 }
 
