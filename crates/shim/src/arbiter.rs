@@ -149,11 +149,18 @@ impl Arbiter {
     /// For this long the agent has not read all that was written to it, and still has not. A pause that is meant for the agent
     /// begins when it has read; and as long as it reads nothing, nobody's keys could reach it, so it is no time of holding.
     pub fn lagged(&mut self, ms: u64, now: u64) {
-        if let Phase::Typing { script, pause_ms, not_before, hold_until } = &mut self.phase {
+        if let Phase::Typing { hold_until, .. } = &mut self.phase {
             *hold_until += ms;
-            if !script.is_begun() {
-                *not_before = (*not_before).max(now + *pause_ms);
-            }
+        }
+        self.stays_silent(now);
+    }
+
+    /// The agent has read everything, but shows nothing yet. The pause for it begins when it does, as far as keys may be held.
+    pub fn stays_silent(&mut self, now: u64) {
+        if let Phase::Typing { script, pause_ms, not_before, .. } = &mut self.phase
+            && !script.is_begun()
+        {
+            *not_before = (*not_before).max(now + *pause_ms);
         }
     }
 

@@ -29,6 +29,9 @@ const LAST_WORDS: Duration = Duration::from_secs(5);
 /// How often the agent is looked at while something is typed.
 const LOOK_MS: u64 = 5;
 
+/// An agent that draws nothing for so long after an Enter will not draw.
+const DRAWN_MS: u64 = 600;
+
 /// How it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
@@ -50,6 +53,8 @@ pub(crate) struct Relay<'a> {
     agent_end: OwnedFd,
     /// Since when the agent has not read what was typed.
     lags_since: Option<u64>,
+    /// When the agent got the keys that submit, and how much it had written by then.
+    submitted: Option<(u64, u64)>,
     line: OwnedFd,
     signals: &'a Signals,
     door: Option<Door>,
@@ -81,6 +86,7 @@ impl<'a> Relay<'a> {
             agent: Some(agent),
             agent_end,
             lags_since: None,
+            submitted: None,
             line,
             signals,
             door,
@@ -257,6 +263,7 @@ impl<'a> Relay<'a> {
             let now = self.now();
             self.look_at_agent(now);
             if let Some(id) = self.arbiter.turn(now, &mut self.to_agent) {
+                self.submitted = Some((now, self.output));
                 self.tell_submitted(&id);
             }
             let Some(agent) = &self.agent else { return self.to_agent.consume(usize::MAX) };
@@ -275,14 +282,22 @@ impl<'a> Relay<'a> {
         }
     }
 
-    /// While an injection is typed: has the agent read all of it so far? Nothing tells when it does, so it is looked at.
+    /// While an injection is typed: has the agent read all of it so far, and does its screen show that? Nothing tells when it
+    /// reads, so it is looked at. An agent may act on an Enter later than it reads it, and a key that it gets in between goes with
+    /// what is submitted; when it has acted, it draws.
     fn look_at_agent(&mut self, now: u64) {
-        let unread = || rustix::io::ioctl_fionread(&self.agent_end).is_ok_and(|count| count > 0);
-        if self.arbiter.is_typing() && (!self.to_agent.is_empty() || unread()) {
+        if !self.arbiter.is_typing() {
+            (self.lags_since, self.submitted) = (None, None);
+        } else if !self.to_agent.is_empty() || rustix::io::ioctl_fionread(&self.agent_end).is_ok_and(|count| count > 0)
+        {
             let since = self.lags_since.replace(now).unwrap_or(now);
             self.arbiter.lagged(now.saturating_sub(since), now);
+            self.submitted = self.submitted.map(|_| (now, self.output));
         } else {
             self.lags_since = None;
+            if self.submitted.is_some_and(|(at, output)| self.output == output && now < at + DRAWN_MS) {
+                self.arbiter.stays_silent(now);
+            }
         }
     }
 
