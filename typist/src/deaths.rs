@@ -103,8 +103,10 @@ impl House<'_> {
         let pane = self.agent(stage, "heir", &[], &journal)?;
         ensure!(pane == "%0", "the new server begins with {pane}");
         for runtime in &agents {
-            self.refuses(&["kill", "--yes", &format!("runtime:{runtime}")])?;
-            deaths.refused += 1;
+            let reference = format!("runtime:{runtime}");
+            self.refuses(&["send", &reference, "--text", "not for you"])?;
+            self.refuses(&["kill", "--yes", &reference])?;
+            deaths.refused += 2;
         }
         while self.agents()?.intersection(&agents).next().is_some() {
             ensure!(died.elapsed() < GONE, "after {GONE:?} agents are shown whose server is dead");
