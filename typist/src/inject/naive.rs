@@ -20,7 +20,8 @@ impl Injector for Naive {
             return Ok(Attempt::Busy);
         }
         if text.len() <= LONGEST_ARGUMENT {
-            self.tmux.run(&["send-keys", "-t", &self.pane, "-l", "--", text])?;
+            // In copy mode the keys go to the mode, until one of them leaves it and tmux complains. Tools of this kind do not ask.
+            self.tmux.run(&["send-keys", "-t", &self.pane, "-l", "--", text]).ok();
         } else {
             self.tmux.run_with(&["load-buffer", "-b", id, "-"], text.as_bytes())?;
             self.tmux.run(&["paste-buffer", "-p", "-r", "-d", "-b", id, "-t", &self.pane])?;
