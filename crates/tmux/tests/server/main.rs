@@ -5,7 +5,9 @@
 mod act;
 mod capture;
 mod client;
+mod corpus;
 mod hook_queue;
+mod injection;
 mod list;
 mod open;
 mod pipe;
