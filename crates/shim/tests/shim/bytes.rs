@@ -73,7 +73,7 @@ fn the_terminal_is_given_back() {
 
 #[test]
 fn a_change_of_size_is_told() {
-    let wrapped = Wrapped::start("trap 'stty size' WINCH; echo ready; while :; do sleep 0.01; done");
+    let wrapped = Wrapped::start("trap 'stty size' WINCH; echo ready; while [ -d \"${LOG%/*}\" ]; do sleep 0.01; done");
     wrapped.wait_screen("ready");
     wrapped.resize(50, 132);
     wrapped.wait_screen("50 132");
@@ -82,7 +82,7 @@ fn a_change_of_size_is_told() {
 /// A signal for the shim is one for the program.
 #[test]
 fn signals_are_handed_on() {
-    let line = "for s in HUP INT QUIT TERM USR1 USR2; do trap \"echo got $s\" $s; done; echo ready; while :; do sleep 0.01; done";
+    let line = "for s in HUP INT QUIT TERM USR1 USR2; do trap \"echo got $s\" $s; done; echo ready; while [ -d \"${LOG%/*}\" ]; do sleep 0.01; done";
     let wrapped = Wrapped::start(line);
     wrapped.wait_screen("ready");
     let pid = rustix::process::Pid::from_raw(i32::try_from(wrapped.pid()).unwrap()).unwrap();
@@ -125,7 +125,8 @@ fn without_a_terminal_the_command_runs_alone() {
 /// A pane that is closed takes the program with it, as it would without the shim.
 #[test]
 fn a_closed_pane_is_a_hangup() {
-    let mut wrapped = Wrapped::start("trap 'echo hup >>$LOG; exit' HUP; echo ready; while :; do sleep 0.01; done");
+    let mut wrapped =
+        Wrapped::start("trap 'echo hup >>$LOG; exit' HUP; echo ready; while [ -d \"${LOG%/*}\" ]; do sleep 0.01; done");
     wrapped.wait_screen("ready");
     wrapped.close();
     wait_for("the hangup", || if wrapped.log().is_empty() { Err("nothing") } else { Ok(()) });
