@@ -138,7 +138,10 @@ fn an_agent_does_not_answer_itself() {
     assert_eq!((refused.code, &refused.error()["code"]), (4, &"E_NOT_ALLOWED".into()));
     assert!(asked.still_waits());
     let other = environment.agent("codex");
-    other.run(&format!("{AGTMUX} approve {}", agent.pane)).ok();
+    let refused = other.run(&format!("{AGTMUX} approve {} --json", agent.pane));
+    assert_eq!((refused.code, &refused.error()["code"]), (4, &"E_NOT_ALLOWED".into()), "nor does another");
+    assert!(asked.still_waits());
+    environment.agtmux(&["approve", &agent.pane]).ok();
     assert_eq!(asked.decision(), json!({ "behavior": "allow" }));
 }
 

@@ -27,7 +27,7 @@ use crate::error::CommandError;
 const STANDING: Duration = Duration::from_millis(350);
 
 /// How long the dialog may take to go away. Some agents take seconds on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Between two looks.
 const PAUSE: Duration = Duration::from_millis(100);
