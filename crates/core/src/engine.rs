@@ -3,7 +3,7 @@
 //! [`Engine::apply`] is total and pure. Time is data: it passes first, up to the event's `at`, and then the event
 //! happens. It never runs backwards; an event whose `at` lies behind counts as taken in at the latest time seen.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +14,7 @@ use crate::event::{Event, FORMAT, Fact};
 use crate::id::{PaneKey, RuntimeId};
 use crate::intent::Intent;
 use crate::policy::Policy;
+use crate::prompt::Prompt;
 use crate::runtime::Surroundings;
 use crate::time::Timestamp;
 use crate::topology::Topology;
@@ -103,6 +104,8 @@ pub struct Engine {
     deadlines: Deadlines,
     processes: Processes,
     pending_deadline: Option<Timestamp>,
+    /// What agents ask permission for, as it was shown last.
+    prompts: BTreeMap<RuntimeId, Prompt>,
 }
 
 impl Default for EngineState {
@@ -135,7 +138,9 @@ impl Engine {
         }
         let processes = Processes::of(&state.topology);
         let pending_deadline = state.pending.next_deadline();
-        Self { state, deadlines, processes, pending_deadline }
+        let mut engine = Self { state, deadlines, processes, pending_deadline, prompts: BTreeMap::new() };
+        engine.prompts = engine.all_prompts();
+        engine
     }
 
     /// The state.

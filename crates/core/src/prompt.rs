@@ -8,13 +8,17 @@
 //! * a source that shows no content is known by the event in which it last said so;
 //! * two looks saw the same question if some source says the same in both, and none that shows content shows another.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::engine::Engine;
 use crate::facts::Value;
+use crate::id::RuntimeId;
 use crate::resolve::{self, Weighed};
 use crate::runtime::Runtime;
 use crate::signal::{Blocking, Source};
+use crate::state::State;
 
 /// What an agent asks permission for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,6 +73,17 @@ impl Prompt {
 }
 
 impl Engine {
+    /// The question that is shown with a runtime.
+    pub(crate) fn shown_prompt(&self, runtime: &Runtime) -> Option<Prompt> {
+        (runtime.verdict.state == State::WaitingApproval).then(|| self.prompt(runtime)).flatten()
+    }
+
+    /// The questions of all runtimes that live.
+    pub(crate) fn all_prompts(&self) -> BTreeMap<RuntimeId, Prompt> {
+        let live = self.state().topology.runtimes.values().filter(|runtime| runtime.is_live());
+        live.filter_map(|runtime| Some((runtime.id.clone(), self.shown_prompt(runtime)?))).collect()
+    }
+
     /// What an agent asks permission for, if it does.
     pub fn prompt(&self, runtime: &Runtime) -> Option<Prompt> {
         let Blocking::Approval { .. } = self.blocking(runtime)? else {

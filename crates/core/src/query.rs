@@ -381,7 +381,7 @@ fn runtime_row(engine: &Engine, runtime: &Runtime) -> RuntimeRow {
             acknowledged: attention.is_acknowledged(),
         },
         // Judging once more is only worth it where there is something to be found.
-        prompt: (runtime.verdict.state == State::WaitingApproval).then(|| engine.prompt(runtime)).flatten(),
+        prompt: engine.shown_prompt(runtime),
     }
 }
 

@@ -132,6 +132,8 @@ impl AgentWatch {
             let Some(pane) = self.panes.get_mut(*id) else {
                 continue;
             };
+            // Read before the look: what becomes of the process meanwhile is another trace at the next sweep.
+            let before = trace(pane);
             let mut processes = match &table {
                 Some(table) => table.under(pane.pid),
                 None => platform::processes_under(pane.pid),
@@ -145,10 +147,15 @@ impl AgentWatch {
                 agent: AgentId::new(found.agent.clone()),
                 process: ProcessKey { pid: found.pid, start: found.start },
             });
-            if pane.speaker() != speaker {
+            let is_another = pane.speaker() != speaker;
+            if is_another {
                 pane.agent = speaker.map(|speaker| watch_exit(**id, speaker, self.exits.0.clone()));
             }
-            pane.trace = trace(pane);
+            pane.trace = match (is_another, &pane.agent) {
+                (false, _) => before,
+                (true, Some(_)) => trace(pane),
+                (true, None) => None,
+            };
             sights.push(AgentSight {
                 pane: PaneKey { server: self.server.clone(), pane: **id },
                 found: found.map(|found| FoundAgent {

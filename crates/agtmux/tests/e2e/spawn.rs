@@ -188,15 +188,6 @@ fn it_is_where_it_was_asked_for() {
     assert_eq!(answer["session_name"], "main", "{answer:#}");
     let window = answer["window_id"].as_str().unwrap();
     assert_eq!(tmux.format(window, "#{window_name} #{window_active}"), "gemini 0");
-
-    let other = environment.tmux_at("other");
-    let socket = other.path().display().to_string();
-    let dir = environment.agent_dir();
-    let variable = format!("AGENT_DIR={}", dir.display());
-    let words = ["--tmux-socket", &socket, "spawn", "gemini", "--env", &variable, "--json"];
-    let answer = Run::of(&mut command(&environment, &words)).ok().json();
-    assert_eq!((&answer["session_name"], &answer["status"]), (&"agents".into(), &"ready".into()), "{answer:#}");
-    assert_eq!(other.run(&["list-sessions", "-F", "#{session_name}"]), "agents");
 }
 
 /// What cannot be done is said before anything is done.

@@ -294,6 +294,20 @@ impl Engine {
             applied.changed.insert(runtime.pane.clone());
         }
         self.deadlines.set(id, refreshed.next_change);
+        self.refresh_prompt(id, applied);
+    }
+
+    /// A question can become another one while the state stays what it is.
+    fn refresh_prompt(&mut self, id: &RuntimeId, applied: &mut Applied) {
+        let Some(runtime) = self.state.topology.live(id) else { return };
+        let (pane, asks) = (runtime.pane.clone(), self.shown_prompt(runtime));
+        if self.prompts.get(id) != asks.as_ref() {
+            applied.changed.insert(pane);
+            match asks {
+                Some(asks) => self.prompts.insert(id.clone(), asks),
+                None => self.prompts.remove(id),
+            };
+        }
     }
 
     fn start_over_from(&mut self, state: &EngineState, event: &Event, applied: &mut Applied) {

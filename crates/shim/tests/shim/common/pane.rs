@@ -69,6 +69,9 @@ impl Pane<'_> {
     /// All that can be seen of it: text with its colours, the cursor and the modes that the program has set.
     pub(crate) fn picture(&self) -> String {
         let screen = self.server.run(&["capture-pane", "-p", "-e", "-t", &self.id]);
+        // tmux writes the time into a dead pane, and the two may die on either side of a second.
+        let screen: String =
+            screen.lines().filter(|line| !line.contains("Pane is dead")).map(|line| format!("{line}\n")).collect();
         let modes = "#{cursor_x},#{cursor_y} #{cursor_flag} #{alternate_on} #{mouse_any_flag} #{keypad_flag} \
                      #{keypad_cursor_flag} #{wrap_flag} #{insert_flag} #{pane_title} #{pane_dead} #{pane_dead_status}";
         format!("{screen}\n{}", self.server.run(&["display-message", "-p", "-t", &self.id, modes]))
