@@ -50,10 +50,10 @@ fn a_terminal_outside_of_tmux_is_attached() {
             let is_it = |row: &[String; 4]| row[1] == "main" && row[2] == agent.pane && row[3] == read_only;
             if now.iter().any(is_it) { Ok(()) } else { Err(format!("{now:?}\n{}", terminal.shown())) }
         });
+        environment.wait_for_pane(&agent.pane, "somebody looked", |pane| pane["attention"]["unseen"] == false);
         tmux.run(&["detach-client", "-s", "=main"]);
         assert_eq!(terminal.finish(), 0);
     }
-    environment.wait_for_pane(&agent.pane, "somebody looked", |pane| pane["attention"]["unseen"] == false);
     let no_terminal = environment.agtmux(&["attach", &agent.pane]);
     assert_eq!(no_terminal.code, 2, "{no_terminal:#?}");
     assert!(no_terminal.stderr.contains("no terminal"), "{}", no_terminal.stderr);
