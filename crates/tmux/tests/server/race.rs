@@ -309,14 +309,17 @@ async fn a_guarded_text_never_misses() {
     }
 }
 
-/// Otherwise the races would prove nothing.
+/// Otherwise the races would prove nothing. A miss takes some luck, so they go on until there is one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn looking_and_then_sending_misses() {
-    let mut missed = 0;
-    for usurper in USURPERS {
-        let tally = races(Way::Naive, usurper, 25).await;
-        println!("{usurper:?}, naive: {tally:?}");
-        missed += tally.missed;
+    for round in 1..=50 {
+        for usurper in USURPERS {
+            let tally = races(Way::Naive, usurper, 10).await;
+            println!("{usurper:?}, naive, round {round}: {tally:?}");
+            if tally.missed > 0 {
+                return;
+            }
+        }
     }
-    assert!(missed > 0, "not one of 100 missed");
+    panic!("not one of 2,000 missed");
 }
