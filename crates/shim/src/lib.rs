@@ -27,5 +27,23 @@ mod socket;
 mod start;
 mod terminal;
 
+use std::io;
+use std::path::PathBuf;
+
 pub use inbox::{Arrived, Inbox, Malformed};
 pub use start::{NAME_VARIABLE, SOCKETS_VARIABLE, main};
+
+/// The name of the program.
+const PROGRAM: &str = "agtmux-shim";
+
+/// Finds the program, which is beside the one that asks.
+///
+/// # Errors
+/// When it is not there.
+pub fn program() -> io::Result<PathBuf> {
+    let beside = std::env::current_exe()?.with_file_name(PROGRAM);
+    match beside.metadata() {
+        Ok(_) => Ok(beside),
+        Err(error) => Err(io::Error::new(error.kind(), format!("{PROGRAM} is not beside agtmux: {error}"))),
+    }
+}

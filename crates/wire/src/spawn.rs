@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::ErrorDetail;
+use crate::send::Sent;
 use crate::worktree::{MadeWorktree, NewWorktree};
 
 /// Asks for an agent to be started in a window of its own.
@@ -34,6 +35,10 @@ pub struct SpawnRequest {
     pub provision: Option<bool>,
     /// How long to wait for the agent to be ready, in milliseconds.
     pub wait_ms: Option<u64>,
+    /// Whether it runs in the wrapper; as configured unless given.
+    pub wrap: Option<bool>,
+    /// Its first prompt, sent once it takes prompts; a text as for `send`.
+    pub prompt: Option<String>,
 }
 
 /// Where an agent stands that was started.
@@ -93,6 +98,10 @@ pub struct Spawned {
     pub worktree: Option<MadeWorktree>,
     /// The program that was run, with its arguments.
     pub command: Vec<String>,
+    /// Whether it runs in the wrapper.
+    pub wrapped: bool,
+    /// What became of its first prompt, if it was typed.
+    pub prompt: Option<Sent>,
     /// What is worth knowing besides.
     pub notes: Vec<String>,
     /// What of the request was not done, and what to do about it.

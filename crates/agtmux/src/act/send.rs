@@ -4,27 +4,32 @@
 //! inside tmux under a guard, and only while nobody types. Then the composer shows the text, and only then is Enter pressed, under
 //! the same guard. Enter may be pressed again where it was swallowed; a text is never pasted twice (F46, F47, F54).
 //!
+//! An agent that runs in the wrapper is typed at by that ([`inject`]), which holds the keys of whoever types meanwhile.
+//!
 //! Whatever goes wrong before the paste refuses the action and nothing was typed. After it, the answer says how far the text
 //! got and on what evidence.
 
+mod inject;
 mod paste;
 mod submit;
 
 use agtmux_agents::send::{Body, Objection, SendRules};
 use agtmux_core::action::{Actor, AimedAt, Snapshot, Verb};
-use agtmux_core::id::ActionId;
+use agtmux_core::id::{ActionId, RuntimeId};
 use agtmux_core::time::Timestamp;
 use agtmux_tmux::act::Guard;
 use agtmux_wire::SCHEMA_VERSION;
+use agtmux_wire::action::Aim;
 use agtmux_wire::error::ErrorCode;
 use agtmux_wire::send::{SendChannel, SendEffect, SendEvidence, SendRequest, SendStatus, Sent};
 use uuid::Uuid;
 
 use super::aim::mark;
 use super::look::Eye;
-use super::{Done, Hands};
+use super::{Done, Hands, Shim};
 use crate::daemon::actions;
 use crate::error::CommandError;
+use paste::Pasted;
 
 /// Types a text at an agent.
 ///
@@ -49,6 +54,17 @@ pub async fn send(hands: &Hands, request: SendRequest, actor: Actor) -> Result<S
     hands.carry_out(Verb::Send, aim, actor, detail, move |snapshot| letter.deliver(snapshot)).await
 }
 
+/// Types the first prompt at an agent that was just started. Whoever may start an agent may tell it what to do.
+///
+/// # Errors
+/// Refused, with nothing typed; the agent may be ready for it a moment later.
+pub async fn send_first(hands: &Hands, body: Body, runtime: &RuntimeId, actor: Actor) -> Result<Sent, CommandError> {
+    let aim = Aim { reference: Some(format!("runtime:{runtime}")), ..Aim::default() };
+    let detail = format!("the first prompt, {} bytes", body.as_str().len());
+    let letter = Letter { hands: hands.clone(), body, enter: true, raw: false };
+    hands.carry_out(Verb::Spawn, aim, actor, detail, move |snapshot| letter.deliver(snapshot)).await
+}
+
 /// A text to be delivered.
 struct Letter {
     hands: Hands,
@@ -66,6 +82,10 @@ struct Desk {
     guard: Guard,
     /// Type whatever the composer shows.
     force: bool,
+    /// The wrapper that the agent runs in.
+    shim: Option<Shim>,
+    /// The action that this is.
+    action: ActionId,
 }
 
 /// How far a text got after it was pasted.
@@ -93,22 +113,17 @@ impl Letter {
         let guard = Guard { out_of_mode: true, ..mark.guard };
         let bytes = u64::try_from(self.body.as_str().len()).unwrap_or(u64::MAX);
         let force = snapshot.conditions.force_stale;
-        let mut desk = Desk { hands: self.hands, body: self.body, rules, eye, guard, force };
-        let pasted = desk.paste().await?;
-        let progress = match desk.seen().await {
-            Ok(()) if self.enter => desk.submit(&pasted).await,
-            Ok(()) => Progress {
-                status: SendStatus::Typed,
-                evidence: vec![SendEvidence::InComposer],
-                enters: 0,
-                detail: "the composer shows it; it was not to be submitted".to_owned(),
-            },
-            Err(why) => Progress {
-                status: SendStatus::Unconfirmed,
-                evidence: Vec::new(),
-                enters: 0,
-                detail: format!("it was pasted, and Enter was not pressed: {why}"),
-            },
+        let shim = Shim::of(&self.hands.shims, aimed.process).await.filter(|_| rules.enter == "Enter");
+        let action = snapshot.action.clone();
+        let mut desk = Desk { hands: self.hands, body: self.body, rules, eye, guard, force, shim, action };
+        let pasted = match &desk.shim {
+            Some(shim) => desk.inject(shim, &desk.action, self.enter).await?,
+            None => desk.paste().await?,
+        };
+        let progress = desk.follow(&pasted, self.enter).await;
+        let (channel, channel_reason) = match desk.shim {
+            Some(_) => (SendChannel::Wrapper, "the agent runs in the wrapper"),
+            None => (SendChannel::Tmux, "the agent does not run in the wrapper"),
         };
         let result = format!("{}: {}", progress.status.name(), progress.detail);
         let answer = Sent {
@@ -120,8 +135,8 @@ impl Letter {
             status: progress.status,
             effect: pasted.effect.filter(|_| progress.status == SendStatus::Submitted),
             evidence: progress.evidence,
-            channel: SendChannel::Tmux,
-            channel_reason: "the agent does not run in the wrapper".to_owned(),
+            channel,
+            channel_reason: channel_reason.to_owned(),
             bytes,
             enters: progress.enters,
             detail: progress.detail,
@@ -142,6 +157,28 @@ impl Letter {
         let objection = rules.obstacle(&self.body);
         let objection = objection.or_else(|| if self.raw { None } else { rules.objection(&self.body) });
         objection.map_or_else(|| Ok(rules.clone()), |objection| Err(objected(&objection)))
+    }
+}
+
+impl Desk {
+    /// What becomes of a text that was pasted.
+    async fn follow(&self, pasted: &Pasted, enter: bool) -> Progress {
+        if pasted.enters > 0 {
+            return self.submit(pasted).await;
+        }
+        match self.seen().await {
+            Ok(()) if enter => self.submit(pasted).await,
+            Ok(()) => Progress {
+                status: SendStatus::Typed,
+                evidence: vec![SendEvidence::InComposer],
+                enters: 0,
+                detail: "the composer shows it; it was not to be submitted".to_owned(),
+            },
+            Err(why) if enter => {
+                Progress::unconfirmed(Vec::new(), 0, format!("it was pasted, and Enter was not pressed: {why}"))
+            }
+            Err(why) => Progress::unconfirmed(Vec::new(), 0, format!("it was pasted: {why}")),
+        }
     }
 }
 
@@ -172,7 +209,8 @@ fn effect(enter: agtmux_agents::screen::Enter) -> Option<SendEffect> {
     }
 }
 
-fn objected(objection: &Objection) -> CommandError {
+/// The refusal that an objection means.
+pub fn objected(objection: &Objection) -> CommandError {
     let code = match objection {
         Objection::TooLong { .. } => ErrorCode::TooLarge,
         _ => ErrorCode::BadText,

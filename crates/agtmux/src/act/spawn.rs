@@ -1,10 +1,12 @@
 //! `spawn`: an agent started in a window of its own, with everything it needs to tell how it stands.
 //!
 //! Everything is checked before anything is done ([`order`]). Then the workspace is taught to signal, a window is opened in
-//! the background, the agent takes its place there, and it is waited for: to be found, to be named, and to take prompts. A
+//! the background, the agent takes its place there in the wrapper, and it is waited for: to be found, to be named, and to take
+//! prompts. Only then is it sent its first one ([`first`]), and whether it took that is part of the answer (F68). A
 //! dialog that it shows first, whether to trust the folder for instance, is reported and never answered. Whatever exists when
 //! something goes wrong is left for the person to look at, and the answer says what that is.
 
+mod first;
 mod order;
 mod place;
 mod settle;
@@ -87,7 +89,7 @@ pub async fn spawn(hands: &Hands, request: SpawnRequest, meant: Meant, actor: Ac
     let hands = hands.clone();
     // Once begun it runs to its end, whether or not whoever asked still listens.
     let under_way = tokio::spawn(async move {
-        let outcome = order.carry_out(&hands, &action).await;
+        let outcome = order.carry_out(&hands, &action, &actor).await;
         let step = match &outcome {
             Ok(Spawned { problem: None, pane_id, runtime_id, .. }) => {
                 Step::Done { result: format!("{} in {pane_id}", runtime_id.as_deref().unwrap_or("no agent")) }
@@ -102,12 +104,12 @@ pub async fn spawn(hands: &Hands, request: SpawnRequest, meant: Meant, actor: Ac
 }
 
 impl Order {
-    async fn carry_out(mut self, hands: &Hands, action: &ActionId) -> Result<Spawned, CommandError> {
+    async fn carry_out(mut self, hands: &Hands, action: &ActionId, actor: &Actor) -> Result<Spawned, CommandError> {
         if let Some(branch) = self.branch.clone() {
             let made = worktree::add::add(&self.workspace, &branch, self.worktrees.as_deref()).await?;
             self.move_to(made);
         }
-        self.start_in_workspace(hands, action).await.map_err(|error| match &self.made {
+        self.start_in_workspace(hands, action, actor).await.map_err(|error| match &self.made {
             // What exists now, nobody else would say.
             Some(made) => {
                 let hint = error.hint.clone().map_or_else(String::new, |hint| format!("{hint}; "));
@@ -117,8 +119,13 @@ impl Order {
         })
     }
 
-    async fn start_in_workspace(&self, hands: &Hands, action: &ActionId) -> Result<Spawned, CommandError> {
-        let mut notes = Vec::new();
+    async fn start_in_workspace(
+        &self,
+        hands: &Hands,
+        action: &ActionId,
+        actor: &Actor,
+    ) -> Result<Spawned, CommandError> {
+        let mut notes: Vec<_> = self.unwrapped.iter().cloned().collect();
         if self.provision {
             notes.extend(
                 self.teach(hands).err().map(|error| format!("the workspace was not taught to signal: {error}")),
@@ -133,10 +140,7 @@ impl Order {
             Err(error) => return Err(tmux_failed(&error)),
         }
         hands.handle.watch(self.socket.clone()).await?;
-        let settled = settle::settle(hands, &plain, &opened, self.patience).await?;
-        if let Some(runtime) = &settled.runtime {
-            hands.handle.capabilities().bind(&self.capability, runtime);
-        }
+        let settled = settle::settle(hands, &plain, &opened, &self.capability, self.patience).await?;
         let mut spawned = self.answer(action, &opened, &settled, notes);
         if settled.status != SpawnStatus::Ended {
             // From here on the window closes with the agent, as any other does.
@@ -147,6 +151,17 @@ impl Order {
             match hands.handle.request(command).await {
                 Ok(()) => spawned.name = Some(name.name.clone()),
                 Err(error) => spawned.problem = spawned.problem.or(Some(ErrorDetail::from(error))),
+            }
+        }
+        if let Some(prompt) = &self.prompt
+            && spawned.problem.is_none()
+        {
+            match first::deliver(hands, prompt, &settled, actor, self.patience).await {
+                Ok(sent) => {
+                    spawned.problem = first::problem(&sent).map(ErrorDetail::from);
+                    spawned.prompt = Some(sent);
+                }
+                Err(error) => spawned.problem = Some(ErrorDetail::from(error)),
             }
         }
         Ok(spawned)
@@ -192,12 +207,16 @@ impl Order {
         for mark in launch::marks(&registry).into_iter().chain(nameless) {
             argv.extend([b"-u".to_vec(), mark.as_bytes().to_vec()]);
         }
+        argv.extend(self.wrapper.iter().map(|wrapper| wrapper.as_os_str().as_encoded_bytes().to_vec()));
         argv.extend(self.command.iter().map(|word| word.as_bytes().to_vec()));
         let capability = self.capability.reveal();
         let own = self.start(hands, &capability).variables();
         let own = own.into_iter().map(|(name, value)| (name.to_owned(), value.into_encoded_bytes()));
         let given = self.variables.iter().map(|(name, value)| (name.clone(), value.clone().into_bytes()));
-        Program { argv, variables: given.chain(own).collect() }
+        let sockets =
+            (agtmux_shim::SOCKETS_VARIABLE.to_owned(), hands.shims.clone().into_os_string().into_encoded_bytes());
+        let wrapped = self.wrapper.as_ref().map(|_| sockets);
+        Program { argv, variables: given.chain(own).chain(wrapped).collect() }
     }
 
     fn answer(&self, action: &ActionId, opened: &Opened, settled: &Settled, notes: Vec<String>) -> Spawned {
@@ -225,6 +244,8 @@ impl Order {
                 is_new_branch: made.is_new_branch,
             }),
             command: self.command.clone(),
+            wrapped: self.wrapper.is_some(),
+            prompt: None,
             notes: notes.into_iter().chain(settled.note.clone()).collect(),
             problem: settled.problem(&self.agent, opened).map(ErrorDetail::from),
         }

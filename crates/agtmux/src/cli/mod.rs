@@ -11,6 +11,7 @@ mod args;
 pub mod attach;
 pub mod audit;
 pub mod bench;
+mod body;
 pub mod completions;
 pub mod confirm;
 pub mod daemon;

@@ -1,6 +1,6 @@
 //! `agtmux send REF --text TEXT`: types a text at an agent, as its next prompt.
 
-use std::io::{IsTerminal, Read};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -10,14 +10,11 @@ use clap::Args;
 
 use super::guard::GuardArgs;
 use super::output::printable;
-use super::{Context, output};
+use super::{Context, body, output};
 use crate::error::CommandError;
 
 /// The daemon waits for a quiet moment, for the agent to draw, and for it to take the text.
 const PATIENCE: Duration = Duration::from_secs(60);
-
-/// More is not read: no text may be so long.
-const MOST: u64 = 1024 * 1024;
 
 #[derive(Debug, Args)]
 #[command(
@@ -56,8 +53,8 @@ pub struct SendArgs {
 pub async fn run(args: SendArgs, context: &Context) -> Result<(), CommandError> {
     let text = match (args.text, &args.file) {
         (Some(text), _) => text,
-        (None, Some(file)) if file.as_os_str() != "-" => read(file)?,
-        (None, _) => read_all("standard input", std::io::stdin().lock())?,
+        (None, Some(file)) => body::read(file)?,
+        (None, None) => body::read(Path::new("-"))?,
     };
     let request = SendRequest { aim: args.guard.aim(args.reference), text, enter: !args.no_enter, raw: args.raw };
     let client = context.client().patient(PATIENCE);
@@ -92,27 +89,4 @@ fn summary(sent: &Sent) -> String {
         _ => "sent",
     };
     printable(&format!("{what}: {} ({}, {}); {}", sent.runtime_id, sent.agent, sent.pane_id, sent.detail))
-}
-
-fn read(file: &Path) -> Result<String, CommandError> {
-    let name = file.display().to_string();
-    let open = std::fs::File::open(file).map_err(|error| unreadable(&name, &error.to_string()))?;
-    read_all(&name, open)
-}
-
-fn read_all(name: &str, from: impl Read) -> Result<String, CommandError> {
-    let mut bytes = Vec::new();
-    from.take(MOST + 1).read_to_end(&mut bytes).map_err(|error| unreadable(name, &error.to_string()))?;
-    if bytes.len() as u64 > MOST {
-        return Err(CommandError::new(ErrorCode::TooLarge, format!("{name} is larger than any text that is sent"))
-            .hint("write it to a file and tell the agent to read that"));
-    }
-    String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        CommandError::new(ErrorCode::BadText, format!("{name} is not UTF-8: byte {at}")).hint("convert it first")
-    })
-}
-
-fn unreadable(name: &str, why: &str) -> CommandError {
-    CommandError::new(ErrorCode::Usage, format!("cannot read {name}: {why}")).hint("name a file that can be read")
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use agtmux_wire::error::ErrorCode;
@@ -10,7 +10,7 @@ use agtmux_wire::spawn::{SpawnRequest, SpawnStatus, Spawned};
 use agtmux_wire::worktree::NewWorktree;
 use clap::Args;
 
-use super::{Context, DurationArg, output};
+use super::{Context, DurationArg, body, output};
 use crate::error::CommandError;
 
 /// How much longer than the agent may take the daemon may take.
@@ -21,7 +21,7 @@ const USUAL_WAIT: Duration = Duration::from_secs(300);
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  agtmux spawn claude                               a window in this session, in this directory\n  agtmux spawn claude-opus --name api --workspace ~/src/api\n  agtmux spawn codex --worktree fix/leak            a git worktree of its own\n  agtmux spawn codex --session agents               a session for agents, made if it is not there\n  agtmux spawn gemini -- --approval-mode plan       arguments for the agent itself\n\nYour own window and pane stay where they are. A dialog that the agent shows first, whether to trust the folder\nfor instance, is reported and never answered. docs/spawn.md has the rest."
+    after_help = "Examples:\n  agtmux spawn claude                               a window in this session, in this directory\n  agtmux spawn claude-opus --name api --workspace ~/src/api\n  agtmux spawn codex --worktree fix/leak            a git worktree of its own\n  agtmux spawn codex --session agents               a session for agents, made if it is not there\n  agtmux spawn claude --prompt 'fix the failing test'\n  agtmux spawn gemini -- --approval-mode plan       arguments for the agent itself\n\nYour own window and pane stay where they are. A dialog that the agent shows first, whether to trust the folder\nfor instance, is reported and never answered. docs/spawn.md has the rest."
 )]
 pub struct SpawnArgs {
     /// The agent, or a model that it runs, such as claude-opus
@@ -34,6 +34,32 @@ pub struct SpawnArgs {
     repo: Option<PathBuf>,
     #[command(flatten)]
     start: StartArgs,
+}
+
+/// Its first prompt.
+#[derive(Debug, Args)]
+#[group(multiple = false)]
+struct PromptArgs {
+    /// Its first prompt, sent once it takes prompts
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    prompt: Option<String>,
+    /// A file that holds its first prompt; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    prompt_file: Option<PathBuf>,
+    /// Its first prompt, read from standard input
+    #[arg(value_name = "-", value_parser = ["-"])]
+    stdin: Option<String>,
+}
+
+impl PromptArgs {
+    fn read(self) -> Result<Option<String>, CommandError> {
+        match self {
+            Self { prompt: Some(text), .. } => Ok(Some(text)),
+            Self { prompt_file: Some(file), .. } => body::read(&file).map(Some),
+            Self { stdin: Some(_), .. } => body::read(Path::new("-")).map(Some),
+            _ => Ok(None),
+        }
+    }
 }
 
 /// Where and how an agent is started. The same flags for `spawn` and `resume`.
@@ -54,9 +80,14 @@ pub struct StartArgs {
     /// Give it this variable too
     #[arg(long = "env", value_name = "NAME=VALUE", value_parser = variable)]
     variables: Vec<(String, String)>,
+    #[command(flatten)]
+    prompt: PromptArgs,
     /// Do not teach the workspace to signal
     #[arg(long)]
     no_provision: bool,
+    /// Do not run it in the wrapper
+    #[arg(long)]
+    no_wrap: bool,
     /// How long to wait for it to be ready
     #[arg(long, value_name = "DURATION")]
     wait: Option<DurationArg>,
@@ -108,6 +139,8 @@ impl StartArgs {
             variables: self.variables.into_iter().collect::<BTreeMap<_, _>>(),
             path: std::env::var("PATH").ok(),
             provision: self.no_provision.then_some(false),
+            wrap: self.no_wrap.then_some(false),
+            prompt: self.prompt.read()?,
             wait_ms: self.wait.map(|DurationArg(wait)| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)),
         })
     }
@@ -154,6 +187,9 @@ pub fn report(spawned: &Spawned, json: bool) -> Result<(), CommandError> {
         output::print(&text)?;
         if let Some(made) = &spawned.worktree {
             output::remark(&output::printable(&format!("it works on {} in {}", made.branch, made.path)));
+        }
+        if spawned.prompt.is_some() && spawned.problem.is_none() {
+            output::remark("it took its first prompt");
         }
         spawned.notes.iter().for_each(|note| output::remark(&output::printable(note)));
     }

@@ -1,7 +1,6 @@
 //! `agtmux wrap`: becomes the shim, which becomes the parent of the agent.
 
 use std::ffi::OsString;
-use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
@@ -12,9 +11,6 @@ use clap::Args;
 use super::output;
 use crate::error::CommandError;
 use crate::paths::Paths;
-
-/// The program beside this one.
-const SHIM: &str = "agtmux-shim";
 
 /// Run an agent so that messages never mix with what you type.
 ///
@@ -36,9 +32,9 @@ pub struct WrapArgs {
 
 /// Becomes the shim. Comes back only with an error.
 pub fn run(args: &WrapArgs) -> CommandError {
-    let (program, arguments) = match (shim(), args.command.split_first()) {
+    let (program, arguments) = match (agtmux_shim::program(), args.command.split_first()) {
         (Err(error), Some((program, arguments))) => {
-            output::remark(&format!("{SHIM} is not beside agtmux ({error}); the command runs without it"));
+            output::remark(&format!("{error}; the command runs without it"));
             (PathBuf::from(program), arguments)
         }
         (Ok(shim), _) => (shim, &args.command[..]),
@@ -55,9 +51,4 @@ pub fn run(args: &WrapArgs) -> CommandError {
     }
     let error = command.exec();
     CommandError::new(ErrorCode::Internal, format!("cannot run {}: {error}", program.display()))
-}
-
-fn shim() -> io::Result<PathBuf> {
-    let beside = std::env::current_exe()?.with_file_name(SHIM);
-    beside.metadata().map(|_| beside)
 }

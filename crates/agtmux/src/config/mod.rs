@@ -120,6 +120,8 @@ pub struct ProvisionConfig {
 pub struct SpawnConfig {
     /// Whether the workspace of an agent that is started is taught to signal.
     pub provision: bool,
+    /// Whether agents that are started run in the wrapper.
+    pub wrap: bool,
     /// The session for agents that are started from outside of tmux.
     pub session: String,
     /// Seconds to wait for an agent to be ready.
@@ -152,7 +154,7 @@ impl Default for StateConfig {
 
 impl Default for SpawnConfig {
     fn default() -> Self {
-        Self { provision: true, session: "agents".to_owned(), wait_seconds: 60, worktrees: None }
+        Self { provision: true, wrap: true, session: "agents".to_owned(), wait_seconds: 60, worktrees: None }
     }
 }
 

@@ -31,6 +31,17 @@ pub struct Capability([u8; 32]);
 #[derive(Default)]
 pub struct Capabilities(Mutex<VecDeque<Given>>);
 
+/// Whose a capability is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Holder {
+    /// An agent's.
+    Runtime(RuntimeId),
+    /// That of an agent which was started and is not found yet.
+    NotFoundYet,
+    /// Nobody's: it is made up, or was given out before the daemon was started.
+    Nobody,
+}
+
 /// A capability that was given out. Only its hash is kept.
 struct Given {
     hash: [u8; 32],
@@ -94,8 +105,8 @@ impl Capabilities {
         }
     }
 
-    /// The runtime that a capability is of. Takes the same time whichever it is, and if it is none.
-    pub fn runtime(&self, capability: &Capability) -> Option<RuntimeId> {
+    /// Whose a capability is. Takes the same time whoever that is, and if it is nobody.
+    pub fn holder(&self, capability: &Capability) -> Holder {
         let hash = capability.hash();
         let given = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut place, mut found) = (0_u64, Choice::from(0));
@@ -104,8 +115,12 @@ impl Capabilities {
             place.conditional_assign(&index, is_it);
             found |= is_it;
         }
-        let place = usize::try_from(place).ok().filter(|_| bool::from(found))?;
-        given.get(place)?.runtime.clone()
+        let place = usize::try_from(place).ok().filter(|_| bool::from(found));
+        match place.and_then(|place| given.get(place)) {
+            Some(Given { runtime: Some(runtime), .. }) => Holder::Runtime(runtime.clone()),
+            Some(_) => Holder::NotFoundYet,
+            None => Holder::Nobody,
+        }
     }
 }
 
@@ -117,14 +132,14 @@ mod tests {
     fn a_capability_is_of_one_runtime_and_of_no_other() {
         let capabilities = Capabilities::default();
         let (one, other) = (capabilities.mint().unwrap(), capabilities.mint().unwrap());
-        assert_eq!(capabilities.runtime(&one), None);
+        assert_eq!(capabilities.holder(&one), Holder::NotFoundYet);
         capabilities.bind(&one, &RuntimeId::new("rt_a"));
         capabilities.bind(&one, &RuntimeId::new("rt_b"));
-        assert_eq!(capabilities.runtime(&one), Some(RuntimeId::new("rt_a")));
-        assert_eq!(capabilities.runtime(&other), None);
+        assert_eq!(capabilities.holder(&one), Holder::Runtime(RuntimeId::new("rt_a")));
+        assert_eq!(capabilities.holder(&other), Holder::NotFoundYet);
         let read = Capability::parse(&one.reveal()).unwrap();
-        assert_eq!(capabilities.runtime(&read), Some(RuntimeId::new("rt_a")));
-        assert_eq!(Capabilities::default().runtime(&one), None);
+        assert_eq!(capabilities.holder(&read), Holder::Runtime(RuntimeId::new("rt_a")));
+        assert_eq!(Capabilities::default().holder(&one), Holder::Nobody);
     }
 
     #[test]
@@ -135,7 +150,7 @@ mod tests {
         for bit in 0..256 {
             let mut bytes = capability.0;
             bytes[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(capabilities.runtime(&Capability(bytes)), None, "bit {bit}");
+            assert_eq!(capabilities.holder(&Capability(bytes)), Holder::Nobody, "bit {bit}");
         }
     }
 
@@ -156,7 +171,7 @@ mod tests {
         capabilities.bind(&first, &RuntimeId::new("rt_a"));
         let rest: Vec<_> = (0..MOST).map(|_| capabilities.mint().unwrap()).collect();
         capabilities.bind(&rest[0], &RuntimeId::new("rt_b"));
-        assert_eq!(capabilities.runtime(&first), None);
-        assert_eq!(capabilities.runtime(&rest[0]), Some(RuntimeId::new("rt_b")));
+        assert_eq!(capabilities.holder(&first), Holder::Nobody);
+        assert_eq!(capabilities.holder(&rest[0]), Holder::Runtime(RuntimeId::new("rt_b")));
     }
 }

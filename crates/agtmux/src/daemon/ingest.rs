@@ -11,7 +11,7 @@ use agtmux_wire::error::ErrorCode;
 use agtmux_wire::event::PostEvent;
 use uuid::Uuid;
 
-use super::capabilities::{Capabilities, Capability};
+use super::capabilities::{Capabilities, Capability, Holder};
 use super::world::{LOCAL, World};
 use crate::error::CommandError;
 use crate::platform;
@@ -123,12 +123,18 @@ fn runtime(
     let Some(text) = capability.filter(|_| own.is_empty()) else {
         return Ok(named);
     };
-    match Capability::parse(text).and_then(|capability| capabilities.runtime(&capability)) {
-        Some(holder) if named.as_ref().is_none_or(|named| *named == holder) => Ok(Some(holder)),
-        Some(_) => Err(CommandError::new(ErrorCode::NotAllowed, "the capability is of another runtime")
+    let inside = || sender.lineage.iter().any(|process| is_in_a_pane(*process, world));
+    match Capability::parse(text).map_or(Holder::Nobody, |capability| capabilities.holder(&capability)) {
+        Holder::Runtime(holder) if named.as_ref().is_none_or(|named| *named == holder) => Ok(Some(holder)),
+        // Its agent was started a moment ago, or before the daemon was, and is found by its ancestors soon.
+        Holder::NotFoundYet if named.is_none() => Ok(None),
+        Holder::Nobody if named.is_none() && inside() => Ok(None),
+        Holder::Runtime(_) => Err(CommandError::new(ErrorCode::NotAllowed, "the capability is of another runtime")
             .hint("leave the runtime out: the capability says which it is")),
-        None => Err(CommandError::new(ErrorCode::NotAllowed, "the capability is of no runtime")
-            .hint("it counts for the agent that was started with it, until that or the daemon ends")),
+        Holder::NotFoundYet | Holder::Nobody => {
+            Err(CommandError::new(ErrorCode::NotAllowed, "the capability is of no runtime")
+                .hint("it counts for the agent that was started with it, until that or the daemon ends"))
+        }
     }
 }
 

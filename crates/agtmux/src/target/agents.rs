@@ -38,6 +38,8 @@ pub struct AgentWatch {
     server: ServerId,
     panes: BTreeMap<PaneId, Pane>,
     exits: (mpsc::UnboundedSender<PaneId>, mpsc::UnboundedReceiver<PaneId>),
+    /// Whether a pane was found without its first process.
+    lost_one: bool,
 }
 
 struct Pane {
@@ -46,6 +48,8 @@ struct Pane {
     agent: Option<Agent>,
     /// How often in a row it was seen to be launching something.
     launching: u32,
+    /// Whether its first process was seen to be gone.
+    is_gone: bool,
 }
 
 impl Pane {
@@ -78,7 +82,7 @@ impl Drop for Agent {
 impl AgentWatch {
     /// Watches the panes of a server for the agents that manifests describe.
     pub fn new(manifests: Manifests, boot: BootId, server: ServerId) -> Self {
-        Self { manifests, boot, server, panes: BTreeMap::new(), exits: mpsc::unbounded_channel() }
+        Self { manifests, boot, server, panes: BTreeMap::new(), exits: mpsc::unbounded_channel(), lost_one: false }
     }
 
     /// Takes over which panes there are, with their first processes. Gives those that are new or changed hands.
@@ -88,7 +92,7 @@ impl AgentWatch {
         for (id, pid) in panes {
             let pane = known.remove(&id).filter(|pane| pane.pid == pid).unwrap_or_else(|| {
                 new.push(id);
-                Pane { pid, trace: None, agent: None, launching: 0 }
+                Pane { pid, trace: None, agent: None, launching: 0, is_gone: false }
             });
             self.panes.insert(id, pane);
         }
@@ -138,6 +142,12 @@ impl AgentWatch {
                 Some(table) => table.under(pane.pid),
                 None => platform::processes_under(pane.pid),
             };
+            // `respawn-pane` puts another in its place, and no hook tells. Said once: a program in the background can keep a
+            // pane without a first process for as long as it likes.
+            if processes.is_empty() && !pane.is_gone {
+                pane.is_gone = true;
+                self.lost_one = true;
+            }
             // A daemon that runs in a pane may ask an agent about a screen. That one is nobody's agent.
             processes.retain(|process| process.ppid != std::process::id());
             let look = agtmux_agents::identify(&registry, &processes, pane.pid);
@@ -168,6 +178,11 @@ impl AgentWatch {
             });
         }
         sights
+    }
+
+    /// Whether a pane has lost its first process since this was asked last, so that tmux knows of another or of none.
+    pub fn take_lost(&mut self) -> bool {
+        std::mem::take(&mut self.lost_one)
     }
 
     /// The panes in which an agent is about to appear. A launch that takes too long is left to the sweeps.

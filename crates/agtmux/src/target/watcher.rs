@@ -101,7 +101,7 @@ async fn follow(mut life: Life<'_>, link: &mut Link, stop: &mut watch::Receiver<
     let mut doubt: Option<Instant> = None;
     loop {
         // A new agent's stream is asked for with the next look at all panes.
-        if std::mem::take(&mut life.found_new) {
+        if std::mem::take(&mut life.found_new) | life.agents.take_lost() {
             doubt.get_or_insert_with(|| Instant::now() + SETTLE);
         }
         tokio::select! {

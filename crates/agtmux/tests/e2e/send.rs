@@ -42,7 +42,18 @@ fn refused(run: &Run, code: &str, composer: &Composer) -> Value {
 #[test]
 fn hostile_texts_arrive_as_they_are() {
     let environment = environment();
-    let composer = Composer::start(&environment, "");
+    hostile_texts_arrive(&environment, &Composer::start(&environment, ""), "tmux");
+}
+
+/// The same through the wrapper.
+#[test]
+fn hostile_texts_arrive_through_the_wrapper() {
+    let environment = environment();
+    hostile_texts_arrive(&environment, &Composer::start_wrapped(&environment, ""), "wrapper");
+}
+
+#[track_caller]
+fn hostile_texts_arrive(environment: &TestEnvironment, composer: &Composer, channel: &str) {
     let canary = environment.path("canary");
     let run = format!("#(touch {}) $(touch {}) `touch {}`", canary.display(), canary.display(), canary.display());
     let long = "a long line, 你好 \u{1f9ea} é ".repeat(8_000);
@@ -64,9 +75,10 @@ fn hostile_texts_arrive_as_they_are() {
         &long,
     ];
     for (number, text) in texts.iter().enumerate() {
-        let sent = send(&environment, &composer.pane, text, &[]);
+        let sent = send(environment, &composer.pane, text, &[]);
         assert_eq!(sent.code, 0, "{text:.60?}: {sent:#?}");
         assert_eq!(sent.json()["status"], "submitted", "{sent:#?}");
+        assert_eq!(sent.json()["channel"], channel, "{sent:#?}");
         assert_eq!(sent.json()["bytes"], text.len());
         let submitted = composer.submitted();
         assert_eq!(submitted.len(), number + 1);
@@ -111,26 +123,37 @@ fn what_cannot_arrive_as_it_is_is_refused() {
 #[test]
 fn nothing_is_typed_into_a_dialog_or_over_a_draft() {
     let environment = environment();
-    let composer = Composer::start(&environment, "");
+    dialogs_and_drafts_are_left_alone(&environment, &Composer::start(&environment, ""));
+}
+
+/// The same through the wrapper, which does not know a dialog when it sees one.
+#[test]
+fn the_wrapper_types_into_no_dialog_and_no_draft() {
+    let environment = environment();
+    dialogs_and_drafts_are_left_alone(&environment, &Composer::start_wrapped(&environment, ""));
+}
+
+#[track_caller]
+fn dialogs_and_drafts_are_left_alone(environment: &TestEnvironment, composer: &Composer) {
     composer.tell("dialog");
     // Whether or not the daemon has seen it yet.
-    refused(&send(&environment, &composer.pane, "yes", &[]), "E_BLOCKED", &composer);
+    refused(&send(environment, &composer.pane, "yes", &[]), "E_BLOCKED", composer);
     environment.wait_for_pane(&composer.pane, "a dialog", |pane| pane["state"] == "waiting_approval");
-    refused(&send(&environment, &composer.pane, "yes", &[]), "E_BLOCKED", &composer);
+    refused(&send(environment, &composer.pane, "yes", &[]), "E_BLOCKED", composer);
     assert_eq!((composer.answered(), composer.read()), (0, Vec::new()));
     composer.tell("idle");
-    composer.wait_until_idle(&environment);
+    composer.wait_until_idle(environment);
     environment.tmux().keys(&composer.pane, &["-l", "half a thought"]);
     wait_for("the draft to be drawn", || {
         let screen = environment.tmux().run(&["capture-pane", "-p", "-t", &composer.pane]);
         if screen.contains("half a thought") { Ok(()) } else { Err(screen) }
     });
-    refused(&send(&environment, &composer.pane, "something else", &[]), "E_DRAFT", &composer);
+    refused(&send(environment, &composer.pane, "something else", &[]), "E_DRAFT", composer);
     assert_eq!(composer.read(), b"half a thought");
     environment.tmux().keys(&composer.pane, &["C-u"]);
     // The daemon may have seen the draft, and sees soon that it is gone.
     wait_for("the draft to be forgotten", || {
-        let run = send(&environment, &composer.pane, "something else", &[]);
+        let run = send(environment, &composer.pane, "something else", &[]);
         if run.code == 0 { Ok(()) } else { Err(run.stderr) }
     });
     assert_eq!(composer.submitted(), ["something else"]);
@@ -144,6 +167,10 @@ fn a_lost_enter_is_pressed_again() {
     let sent = send(&environment, &composer.pane, "are you there?", &[]).ok().json();
     assert_eq!((&sent["status"], &sent["enters"]), (&"submitted".into(), &3.into()), "{sent:#}");
     assert_eq!(composer.submitted(), ["are you there?"]);
+    let wrapped = Composer::start_wrapped(&environment, "lag=200 swallow=2");
+    let sent = send(&environment, &wrapped.pane, "are you there?", &[]).ok().json();
+    assert_eq!((&sent["status"], &sent["enters"]), (&"submitted".into(), &3.into()), "{sent:#}");
+    assert_eq!(wrapped.submitted(), ["are you there?"]);
 }
 
 /// F67: what is not known to have arrived is not called sent.
@@ -167,6 +194,13 @@ fn a_text_can_be_left_in_the_composer() {
     let sent = send(&environment, &composer.pane, "think about it", &["--no-enter"]).ok().json();
     assert_eq!((&sent["status"], &sent["enters"]), (&"typed".into(), &0.into()), "{sent:#}");
     assert_eq!(composer.read(), b"\x1b[200~think about it\x1b[201~");
+    let wrapped = Composer::start_wrapped(&environment, "");
+    let sent = send(&environment, &wrapped.pane, "think about it", &["--no-enter"]).ok().json();
+    assert_eq!((&sent["status"], &sent["enters"]), (&"typed".into(), &0.into()), "{sent:#}");
+    assert_eq!(wrapped.read(), b"\x1b[200~think about it\x1b[201~");
+    // What was left there is a draft like any other.
+    let more = send(&environment, &wrapped.pane, "and about this", &[]);
+    assert_eq!(more.error()["code"], "E_DRAFT", "{more:#?}");
 }
 
 /// F49, and keys that would reach the neighbours.
@@ -184,6 +218,22 @@ fn keys_reach_the_agent_and_nobody_else() {
     tmux.run(&["set-option", "-w", "-t", &composer.pane, "synchronize-panes", "off"]);
     send(&environment, &composer.pane, "hello", &[]).ok();
     assert_eq!(composer.submitted(), ["hello"]);
+    assert_eq!(tmux.run(&["capture-pane", "-p", "-t", &neighbour]).trim(), "");
+}
+
+/// The wrapper has a way of its own to the agent, past copy mode and past the neighbours.
+#[test]
+fn the_wrapper_reaches_the_agent_past_tmux() {
+    let environment = environment();
+    let composer = Composer::start_wrapped(&environment, "");
+    let tmux = environment.tmux();
+    let neighbour = tmux.run(&["split-window", "-d", "-t", &composer.pane, "-P", "-F", "#{pane_id}", "cat"]);
+    tmux.run(&["set-option", "-w", "-t", &composer.pane, "synchronize-panes", "on"]);
+    tmux.run(&["copy-mode", "-t", &composer.pane]);
+    let sent = send(&environment, &composer.pane, "hello", &[]).ok().json();
+    assert_eq!((&sent["status"], &sent["channel"]), (&"submitted".into(), &"wrapper".into()), "{sent:#}");
+    assert_eq!(composer.submitted(), ["hello"]);
+    assert_eq!(tmux.format(&composer.pane, "#{pane_in_mode}"), "1");
     assert_eq!(tmux.run(&["capture-pane", "-p", "-t", &neighbour]).trim(), "");
 }
 

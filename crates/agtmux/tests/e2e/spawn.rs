@@ -8,7 +8,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::common::{AGTMUX, Background, FakeAgent, Run, SCRIPT, TestEnvironment, Tmux, wait_for};
+use crate::common::{AGTMUX, Background, Composer, FakeAgent, Run, SCRIPT, TestEnvironment, Tmux, wait_for};
 
 /// What an agent does first: it keeps its environment, directory and arguments for the test to see.
 const TELLS: &str = r#"#!/bin/sh
@@ -188,6 +188,49 @@ fn it_is_where_it_was_asked_for() {
     assert_eq!(answer["session_name"], "main", "{answer:#}");
     let window = answer["window_id"].as_str().unwrap();
     assert_eq!(tmux.format(window, "#{window_name} #{window_active}"), "gemini 0");
+
+    let other = environment.tmux_at("other");
+    let socket = other.path().display().to_string();
+    let dir = environment.agent_dir();
+    let variable = format!("AGENT_DIR={}", dir.display());
+    let words = ["--tmux-socket", &socket, "spawn", "gemini", "--env", &variable, "--json"];
+    let answer = Run::of(&mut command(&environment, &words)).ok().json();
+    assert_eq!((&answer["session_name"], &answer["status"]), (&"agents".into(), &"ready".into()), "{answer:#}");
+    assert_eq!(other.run(&["list-sessions", "-F", "#{session_name}"]), "agents");
+}
+
+/// F68: a prompt that comes before the composer is lost. It is sent when the composer is there, and seen to be taken.
+#[test]
+fn its_first_prompt_arrives() {
+    let environment = TestEnvironment::with_tmux();
+    environment.start_daemon();
+    for (words, channel) in [(&[][..], "wrapper"), (&["--no-wrap"], "tmux")] {
+        let (run, composer) =
+            Composer::spawn(&environment, "lag=100", &[words, &["--prompt", "fix; it #(now)"]].concat());
+        let answer = run.ok().json();
+        assert_eq!(
+            (&answer["status"], &answer["wrapped"]),
+            (&"ready".into(), &(channel == "wrapper").into()),
+            "{answer:#}"
+        );
+        let prompt = &answer["prompt"];
+        assert_eq!((&prompt["status"], &prompt["channel"]), (&"submitted".into(), &channel.into()), "{answer:#}");
+        assert_eq!(composer.submitted(), ["fix; it #(now)"]);
+    }
+    // From a file, or piped.
+    let file = environment.path("prompt.md");
+    fs::write(&file, "line one\nline two\n").unwrap();
+    let (run, composer) = Composer::spawn(&environment, "", &["--prompt-file", file.to_str().unwrap()]);
+    run.ok();
+    assert_eq!(composer.submitted(), ["line one\nline two"]);
+    // One that is not taken is not called sent, and one that would be run is refused before anything is started.
+    let (run, composer) = Composer::spawn(&environment, "swallow=100", &["--prompt", "hello"]);
+    assert_eq!((run.code, run.error()["code"].as_str()), (1, Some("E_UNCONFIRMED")), "{run:#?}");
+    assert_eq!(composer.submitted(), Vec::<String>::new());
+    let panes = environment.tmux().run(&["list-panes", "-a"]);
+    let (run, _) = spawn(&environment, &["claude", "--prompt", "/clear"]);
+    assert_eq!((run.code, run.error()["code"].as_str()), (2, Some("E_BAD_TEXT")), "{run:#?}");
+    assert_eq!(environment.tmux().run(&["list-panes", "-a"]), panes);
 }
 
 /// What cannot be done is said before anything is done.

@@ -15,10 +15,10 @@ use crate::act::aim::{STALE_HINT, STEP_DEADLINE, missed, tmux_failed};
 use crate::error::CommandError;
 
 /// Keys that a person typed may take so long to be drawn.
-const QUIET: Duration = Duration::from_secs(2);
+pub(super) const QUIET: Duration = Duration::from_secs(2);
 
 /// How long it is waited for somebody to stop typing.
-const QUIET_PATIENCE: Duration = Duration::from_secs(5);
+pub(super) const QUIET_PATIENCE: Duration = Duration::from_secs(5);
 
 /// How long a screen may be unclear, because it is just being painted.
 const UNCLEAR_PATIENCE: Duration = Duration::from_secs(2);
@@ -37,6 +37,10 @@ pub(super) struct Pasted {
     pub(super) queued: usize,
     /// When.
     pub(super) at: Instant,
+    /// How often Enter was pressed with it.
+    pub(super) enters: u32,
+    /// Where the log was before that.
+    pub(super) before: Option<u64>,
 }
 
 impl Desk {
@@ -64,7 +68,8 @@ impl Desk {
             match acted {
                 Ok((Acted::Done(_), seen)) => {
                     let effect = effect(seen.composer.enter);
-                    return Ok(Pasted { effect, queued: seen.composer.queued, at: Instant::now() });
+                    let (queued, before) = (seen.composer.queued, self.position().await);
+                    return Ok(Pasted { effect, queued, at: Instant::now(), enters: 0, before });
                 }
                 Ok((Acted::Refused(Mismatch::NotQuiet), _)) if started.elapsed() < QUIET_PATIENCE => {}
                 Ok((Acted::Refused(mismatch), _)) => return Err(missed(&mismatch)),
@@ -79,7 +84,7 @@ impl Desk {
     }
 
     /// Looks whether text and Enter would become a prompt right now. A screen that is being painted is given a moment.
-    async fn ready(&self) -> Result<ScreenReading, CommandError> {
+    pub(super) async fn ready(&self) -> Result<ScreenReading, CommandError> {
         let started = Instant::now();
         let mut looks = 0;
         loop {

@@ -33,19 +33,18 @@ struct Signs {
 impl Desk {
     /// Presses Enter until the text is taken.
     pub(super) async fn submit(&self, pasted: &Pasted) -> Progress {
-        sleep_until(pasted.at + Duration::from_millis(self.rules.enter_delay_ms)).await;
-        let Some(before) = self.position().await else {
-            return Progress::unconfirmed(vec![SendEvidence::InComposer], 0, "the daemon is ending".to_owned());
+        let mut enters = pasted.enters;
+        let Some(before) = pasted.before else {
+            return Progress::unconfirmed(Vec::new(), enters, "the daemon is ending".to_owned());
         };
+        sleep_until(pasted.at + Duration::from_millis(self.rules.enter_delay_ms)).await;
         let mut signs = Signs::default();
-        let mut enters = 0;
-        for patience in PRESSES {
-            let key = Command::new("send-keys").target(self.guard.pane).arg(&self.rules.enter);
-            let script = Script::from(&key);
-            match guarded(&self.eye.plain, &self.guard, &script, &Script::new(), STEP_DEADLINE).await {
-                Ok(Acted::Done(_)) => enters += 1,
-                Ok(Acted::Refused(why)) => return signs.verdict(enters, &format!("Enter was not pressed: {why}")),
-                Err(error) => return signs.verdict(enters, &format!("tmux failed: {error}")),
+        for (press, patience) in (0..).zip(PRESSES) {
+            if press >= pasted.enters {
+                match self.press(press).await {
+                    Ok(()) => enters += 1,
+                    Err(why) => return signs.verdict(enters, &format!("Enter was not pressed: {why}")),
+                }
             }
             let pressed = Instant::now();
             let mut left_at: Option<Instant> = None;
@@ -71,6 +70,23 @@ impl Desk {
             }
         }
         signs.verdict(enters, "the text is still in the composer")
+    }
+
+    /// Presses Enter.
+    ///
+    /// # Errors
+    /// Says why it was not pressed.
+    async fn press(&self, press: u32) -> Result<(), String> {
+        if let Some(shim) = &self.shim {
+            return self.inject_enter(shim, &format!("{}-enter-{press}", self.action)).await;
+        }
+        let key = Command::new("send-keys").target(self.guard.pane).arg(&self.rules.enter);
+        let script = Script::from(&key);
+        match guarded(&self.eye.plain, &self.guard, &script, &Script::new(), STEP_DEADLINE).await {
+            Ok(Acted::Done(_)) => Ok(()),
+            Ok(Acted::Refused(why)) => Err(why.to_string()),
+            Err(error) => Err(format!("tmux failed: {error}")),
+        }
     }
 
     /// Looks what is to be seen and heard of the text.
@@ -102,8 +118,8 @@ impl Desk {
         Ok(())
     }
 
-    /// Where the log is now.
-    async fn position(&self) -> Option<u64> {
+    /// Where the log is now; nowhere if the daemon is ending.
+    pub(super) async fn position(&self) -> Option<u64> {
         self.hands.handle.read(|world| world.engine.state().seq).await.ok()
     }
 }

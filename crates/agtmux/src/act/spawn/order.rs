@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use agtmux_agents::Manifest;
 use agtmux_agents::launch::{self, Choice};
+use agtmux_agents::send::Body;
 use agtmux_tmux::open::is_plain_name;
 use agtmux_wire::error::ErrorCode;
 use agtmux_wire::spawn::SpawnRequest;
@@ -12,6 +14,7 @@ use uuid::Uuid;
 
 use super::Promise;
 use crate::act::Hands;
+use crate::act::send::objected;
 use crate::config::{self, Config};
 use crate::daemon::capabilities::Capability;
 use crate::error::CommandError;
@@ -54,6 +57,12 @@ pub(super) struct Order {
     pub(super) beside: Option<String>,
     pub(super) conversation: Option<String>,
     pub(super) patience: Duration,
+    /// The wrapper that it is to run in.
+    pub(super) wrapper: Option<PathBuf>,
+    /// Why it does not run in the wrapper though it was to.
+    pub(super) unwrapped: Option<String>,
+    /// Its first prompt.
+    pub(super) prompt: Option<Body>,
     /// The word by which the agent signals.
     pub(super) word: String,
     pub(super) workspace_word: String,
@@ -82,6 +91,12 @@ impl Order {
             hands.handle.read(move |world| world.engine.name_is_free(&name)).await?.map_err(CommandError::from)?;
         }
         let name = request.name.as_deref().map(|name| hands.promised.keep(name)).transpose()?;
+        let prompt = request.prompt.as_deref().map(|text| prompt(text, choice.manifest)).transpose()?;
+        let (wrapper, unwrapped) = match agtmux_shim::program() {
+            _ if !request.wrap.unwrap_or(config.spawn.wrap) => (None, None),
+            Ok(shim) => (Some(shim), None),
+            Err(error) => (None, Some(format!("it runs without the wrapper: {error}"))),
+        };
         let mut variables = request.variables;
         variables.extend(request.path.map(|path| ("PATH".to_owned(), path)));
         let wait = request.wait_ms.map(Duration::from_millis);
@@ -105,6 +120,9 @@ impl Order {
             session,
             beside: request.beside,
             conversation: meant.conversation,
+            wrapper,
+            unwrapped,
+            prompt,
             patience: wait.unwrap_or(Duration::from_secs(u64::from(config.spawn.wait_seconds))),
         })
     }
@@ -122,6 +140,21 @@ impl Order {
         let conversation = self.conversation.as_deref().map_or_else(String::new, |id| format!(", going on with {id}"));
         let branch = self.branch.as_deref().map_or_else(String::new, |branch| format!(" on {branch}"));
         format!("spawn {} in {}{branch}{name}{conversation}", self.agent, self.workspace.display())
+    }
+}
+
+/// The first prompt, if the agent would take it as one.
+fn prompt(text: &str, manifest: &Manifest) -> Result<Body, CommandError> {
+    let body = Body::new(text).map_err(|objection| objected(&objection))?;
+    if manifest.composer.is_none() {
+        let message = format!("it is not known what the composer of {} looks like", manifest.name);
+        return Err(
+            CommandError::new(ErrorCode::Usage, message).hint("give the prompt as an argument of its own, after `--`")
+        );
+    }
+    match manifest.send.obstacle(&body).or_else(|| manifest.send.objection(&body)) {
+        Some(objection) => Err(objected(&objection)),
+        None => Ok(body),
     }
 }
 

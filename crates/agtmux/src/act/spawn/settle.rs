@@ -13,6 +13,7 @@ use agtmux_wire::spawn::SpawnStatus;
 
 use crate::act::Hands;
 use crate::act::aim::STEP_DEADLINE;
+use crate::daemon::capabilities::Capability;
 use crate::daemon::world::World;
 use crate::error::CommandError;
 use crate::store::redact;
@@ -75,7 +76,7 @@ struct Sight {
     asks: Option<&'static str>,
 }
 
-/// Waits for the agent in a pane.
+/// Waits for the agent in a pane. From when it is found the capability is its.
 ///
 /// # Errors
 /// Fails only when the daemon is ending.
@@ -83,6 +84,7 @@ pub(super) async fn settle(
     hands: &Hands,
     plain: &Plain,
     opened: &Opened,
+    capability: &Capability,
     patience: Duration,
 ) -> Result<Settled, CommandError> {
     let until = Instant::now() + patience;
@@ -93,6 +95,9 @@ pub(super) async fn settle(
     while Instant::now() < until {
         let socket = socket.clone();
         let sight = hands.handle.read(move |world| look(world, &socket, server_pid, pane)).await?;
+        if let Some(sight) = &sight {
+            hands.handle.capabilities().bind(capability, &sight.runtime);
+        }
         match sight {
             Some(sight) if sight.asks.is_some() => return Ok(asking(sight)),
             Some(sight) if sight.ready => return Ok(seen(sight, SpawnStatus::Ready)),

@@ -11,7 +11,7 @@ use agtmux_core::id::{ProcessKey, RuntimeId};
 
 use super::super::Api;
 use super::super::peer::Peer;
-use crate::daemon::capabilities::{CAPABILITY_VARIABLE, Capabilities, Capability, RUNTIME_VARIABLE};
+use crate::daemon::capabilities::{CAPABILITY_VARIABLE, Capabilities, Capability, Holder, RUNTIME_VARIABLE};
 use crate::daemon::world::World;
 use crate::error::CommandError;
 use crate::platform;
@@ -54,7 +54,8 @@ fn told(capabilities: &Capabilities, pid: u32) -> Option<(RuntimeId, Proof)> {
     let environment = platform::process_environment(pid);
     let variable = |name: &str| environment.get(OsStr::new(name))?.to_str().filter(|text| !text.is_empty());
     let capability = variable(CAPABILITY_VARIABLE);
-    if let Some(runtime) = capability.and_then(Capability::parse).and_then(|given| capabilities.runtime(&given)) {
+    let holder = capability.and_then(Capability::parse).map(|given| capabilities.holder(&given));
+    if let Some(Holder::Runtime(runtime)) = holder {
         return Some((runtime, Proof::Capability));
     }
     let said = variable(RUNTIME_VARIABLE).or(capability.map(|_| "unknown"))?;

@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 
 use rustix::termios::{OptionalActions, tcgetattr, tcgetwinsize, tcsetattr};
 
-use super::environment::TestEnvironment;
+use super::environment::{AGTMUX, TestEnvironment};
+use super::run::Run;
 use super::tmux::Tmux;
 use super::wait::wait_for;
 
@@ -52,13 +53,42 @@ impl Composer {
         composer
     }
 
+    /// Starts one inside the wrapper, and waits until the daemon has seen that it is idle.
+    #[track_caller]
+    pub(crate) fn start_wrapped(environment: &TestEnvironment, manners: &str) -> Self {
+        let composer = Self::start_by(environment, manners, |tmux, line| {
+            tmux.window("main", &format!("exec {AGTMUX} wrap -- {line}"))
+        });
+        composer.wait_until_idle(environment);
+        composer
+    }
+
+    /// Has one started by `agtmux spawn claude` with these words, and gives what came of that, and the composer.
+    #[track_caller]
+    pub(crate) fn spawn(environment: &TestEnvironment, manners: &str, words: &[&str]) -> (Run, Self) {
+        let dir = environment.agent_dir();
+        Self::program(environment);
+        let variables = [format!("TUI_DIR={}", dir.display()), format!("TUI_MANNERS={manners}")];
+        let path = format!("{}:{}", environment.path("bin").display(), std::env::var("PATH").unwrap());
+        let start = ["spawn", "claude", "--json", "--env", &variables[0], "--env", &variables[1]];
+        let mut command =
+            environment.command(&[&start, words, &["--", ITSELF, "--exact", "--ignored", "--nocapture"]].concat());
+        let run = Run::of(command.env("PATH", path));
+        let pane = run.json()["pane_id"].as_str().unwrap().to_owned();
+        (run, Self { pane, dir })
+    }
+
     fn command_line(environment: &TestEnvironment, dir: &Path, manners: &str) -> String {
+        let variables = format!("TUI_DIR='{}' TUI_MANNERS='{manners}'", dir.display());
+        format!("env {variables} '{}' {ITSELF} --exact --ignored --nocapture", Self::program(environment).display())
+    }
+
+    fn program(environment: &TestEnvironment) -> PathBuf {
         let program = environment.path("bin/claude");
         if !program.exists() {
             symlink(std::env::current_exe().unwrap(), &program).unwrap();
         }
-        let variables = format!("TUI_DIR='{}' TUI_MANNERS='{manners}'", dir.display());
-        format!("env {variables} '{}' {ITSELF} --exact --ignored --nocapture", program.display())
+        program
     }
 
     #[track_caller]
