@@ -14,6 +14,7 @@ mod command_line;
 pub mod detector;
 mod discover;
 mod extension;
+pub mod following;
 pub mod glance;
 pub mod guess;
 pub mod instructions;

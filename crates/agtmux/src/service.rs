@@ -32,6 +32,7 @@ pub async fn run(options: Options, ready: impl FnOnce()) -> Result<(), CommandEr
         buffers: Arc::default(),
         shims: options.paths.shim_dir(),
         promised: Arc::default(),
+        looks: Arc::default(),
         paths: options.paths.clone(),
     };
     let server = tokio::spawn(api::serve(door, hands));

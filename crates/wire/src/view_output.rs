@@ -17,6 +17,10 @@ pub struct ViewOutputRequest {
     /// Keep colours, as "select graphic rendition" sequences.
     #[serde(default)]
     pub ansi: bool,
+    /// Look again where an action of before looked, by its id, for as long as the same agent is there. It is the same action, and
+    /// `ref` is not needed.
+    #[serde(default)]
+    pub continues: Option<String>,
 }
 
 /// What an agent printed.

@@ -35,6 +35,7 @@ pub use buffers::Buffers;
 pub use lock::PaneLocks;
 pub use shim::Shim;
 use spawn::Promised;
+use view_output::Looks;
 
 use crate::daemon::Handle;
 use crate::daemon::actions::{self, new_action};
@@ -59,6 +60,8 @@ pub struct Hands {
     pub shims: PathBuf,
     /// Names for agents that are being started.
     pub promised: Arc<Promised>,
+    /// What was looked at, to look again.
+    pub looks: Arc<Looks>,
     /// The places of this instance.
     pub paths: Paths,
 }

@@ -4,7 +4,9 @@
 //! conversation, so that is read instead where it is known. Whatever is read leaves here bounded, redacted, and without anything
 //! that a terminal obeys but colours, and those only where they were asked for.
 
+use std::collections::VecDeque;
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
 use agtmux_agents::printed::{self, Line};
 use agtmux_agents::transcript;
@@ -20,6 +22,28 @@ use super::{Done, Hands, mark};
 use crate::error::CommandError;
 use crate::platform;
 use crate::store::redact::redact;
+
+/// How many looks can be gone on with. The oldest go first.
+const MOST: usize = 256;
+
+/// What was looked at, to look again.
+#[derive(Default)]
+pub struct Looks(Mutex<VecDeque<Snapshot>>);
+
+impl Looks {
+    fn keep(&self, snapshot: Snapshot) {
+        let mut looks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if looks.len() >= MOST {
+            looks.pop_front();
+        }
+        looks.push_back(snapshot);
+    }
+
+    fn find(&self, action: &str) -> Option<Snapshot> {
+        let looks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        looks.iter().find(|snapshot| snapshot.action.as_str() == action).cloned()
+    }
+}
 
 /// How much is to be shown.
 #[derive(Clone, Copy, Debug)]
@@ -56,13 +80,18 @@ pub struct Page {
 /// # Errors
 /// Refused if the pane or the agent is not the one of the snapshot any more.
 pub async fn view(hands: Hands, snapshot: Snapshot, order: Order) -> Result<Done<Viewed>, CommandError> {
-    let mark = mark(&hands, &snapshot).await?;
+    hands.looks.keep(snapshot.clone());
+    look(&hands, snapshot, order).await
+}
+
+async fn look(hands: &Hands, snapshot: Snapshot, order: Order) -> Result<Done<Viewed>, CommandError> {
+    let mark = mark(hands, &snapshot).await?;
     // Whatever the agent runs in its foreground, what it prints is the agent's.
     let guard = Guard { command: None, ..mark.guard };
     let shown = printed(&mark.plain, &guard, order.lines, STEP_DEADLINE).await.map_err(|error| tmux_failed(&error))?;
     let shown = shown.map_err(|mismatch| missed(&mismatch))?;
     still_there(snapshot.runtime.as_ref())?;
-    let told = if shown.alternate { conversation(&hands, snapshot.runtime.as_ref(), order).await } else { None };
+    let told = if shown.alternate { conversation(hands, snapshot.runtime.as_ref(), order).await } else { None };
     let (source, page) = match told {
         Some(page) => (OutputSource::Transcript, page),
         None if shown.alternate => (OutputSource::Screen, page(&shown, order)),
@@ -70,6 +99,17 @@ pub async fn view(hands: Hands, snapshot: Snapshot, order: Order) -> Result<Done
     };
     let result = format!("{} lines of its {}", page.lines.len(), source.name());
     Ok(Done { answer: Viewed { snapshot, source, page }, result })
+}
+
+/// Looks again where an action of before looked. That one is in the log, and so is this.
+///
+/// # Errors
+/// Refused if no such action is remembered, and as [`view`].
+pub async fn view_again(hands: Hands, action: &str, order: Order) -> Result<Viewed, CommandError> {
+    let snapshot = hands.looks.find(action).ok_or_else(|| {
+        CommandError::new(ErrorCode::SnapshotExpired, format!("{action} is not remembered")).hint("look anew")
+    })?;
+    look(&hands, snapshot, order).await.map(|done| done.answer)
 }
 
 /// What was read is the agent's only if it lived to the end of the reading.

@@ -1,6 +1,11 @@
 //! `agtmux view-output REF`.
 
+use std::time::Duration;
+
+use agtmux_agents::following::Following;
 use agtmux_agents::printed;
+use agtmux_wire::action::Aim;
+use agtmux_wire::error::ErrorCode;
 use agtmux_wire::view_output::{Output, OutputSource, ViewOutputRequest};
 use clap::Args;
 
@@ -8,9 +13,17 @@ use super::guard::GuardArgs;
 use super::{Context, output};
 use crate::error::CommandError;
 
+const ROUTE: &str = "/v1/actions/view-output";
+
+/// How often it is looked again.
+const PAUSE: Duration = Duration::from_millis(300);
+
+/// How much is looked at again. What an agent prints between two looks and is longer is cut.
+const FOLLOWED: u32 = 1_000;
+
 #[derive(Debug, Args)]
 #[command(
-    after_help = "What looks like a secret is taken out, and so is everything that a terminal would obey. Agents that have the whole\nscreen (Claude Code does) leave nothing to scroll back to: of those the conversation is shown, from their own record of\nit, where `>` is what was typed, `*` a tool, `|` what came of it and `!` a remark of the program.\n\nExamples:\n  agtmux view-output %3\n  agtmux view-output api --lines 1000 | less\n  agtmux view-output api --ansi --lines 40\n  agtmux view-output runtime:rt_3f --json | jq -r '.lines[]'"
+    after_help = "What looks like a secret is taken out, and so is everything that a terminal would obey. Agents that have the whole\nscreen (Claude Code does) leave nothing to scroll back to: of those the conversation is shown, from their own record of\nit, where `>` is what was typed, `*` a tool, `|` what came of it and `!` a remark of the program.\n\nExamples:\n  agtmux view-output %3\n  agtmux view-output api --lines 1000 | less\n  agtmux view-output api --ansi --lines 40\n  agtmux view-output api --follow\n  agtmux view-output runtime:rt_3f --json | jq -r '.lines[]'"
 )]
 pub struct ViewOutputArgs {
     /// Which agent or pane: runtime:ID, pane:TARGET/SESSION/WINDOW/PANE, %PANE or a name
@@ -22,7 +35,10 @@ pub struct ViewOutputArgs {
     /// Keep colours
     #[arg(long)]
     ansi: bool,
-    /// Print JSON
+    /// Go on with what it prints from then on, until it ends
+    #[arg(short, long)]
+    follow: bool,
+    /// Print JSON; with --follow a document for all that is new, one on each line
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -31,13 +47,68 @@ pub struct ViewOutputArgs {
 
 pub async fn run(args: ViewOutputArgs, context: &Context) -> Result<(), CommandError> {
     let aim = args.guard.aim(args.reference);
-    let request = ViewOutputRequest { aim, lines: Some(args.lines), ansi: args.ansi };
-    let shown: Output = context.client().post("/v1/actions/view-output", &request).await?;
+    let request = ViewOutputRequest { aim, lines: Some(args.lines), ansi: args.ansi, continues: None };
+    if args.follow && (1..=FOLLOWED).contains(&args.lines) {
+        let request = ViewOutputRequest { lines: Some(FOLLOWED), ..request };
+        return follow(request, args.lines as usize, args.json, context).await;
+    }
+    if args.follow {
+        let message = format!("{} lines cannot be followed", args.lines);
+        return Err(CommandError::new(ErrorCode::Usage, message).hint("from 1 to 1,000 lines can"));
+    }
+    let shown: Output = context.client().post(ROUTE, &request).await?;
     if args.json {
         return output::print_json(&shown);
     }
     output::remark(&output::printable(&heading(&shown)));
-    output::print(&shown.lines.iter().map(|line| harmless(line, args.ansi) + "\n").collect::<String>())
+    print(&shown.lines, args.ansi)
+}
+
+/// Shows the last lines and then what is new, until the agent ends. Whoever only looks need not be told how that came about.
+async fn follow(request: ViewOutputRequest, lines: usize, json: bool, context: &Context) -> Result<(), CommandError> {
+    let first: Output = context.client().post(ROUTE, &request).await?;
+    let ansi = request.ansi;
+    let tell = |lines: Vec<String>, of: &Output| match (lines.is_empty(), json) {
+        (true, _) => Ok(()),
+        (false, true) => output::print_json(&Output { lines, ..of.clone() }),
+        (false, false) => print(&lines, ansi),
+    };
+    if !json {
+        output::remark(&output::printable(&heading(&first)));
+    }
+    tell(first.lines[first.lines.len().saturating_sub(lines)..].to_vec(), &first)?;
+    let request =
+        ViewOutputRequest { continues: Some(first.snapshot.snapshot_id.clone()), aim: Aim::default(), ..request };
+    let mut source = first.source;
+    let mut following = Following::after(first.lines);
+    let mut last = None;
+    loop {
+        tokio::time::sleep(PAUSE).await;
+        match context.client().post::<Output>(ROUTE, &request).await {
+            Ok(now) if now.source != source => {
+                // Another page altogether: the program took the whole screen, or gave it back.
+                source = now.source;
+                following = Following::default();
+                following.next(now.lines);
+            }
+            Ok(now) => {
+                tell(following.next(now.lines.clone()), &now)?;
+                last = Some(now);
+            }
+            Err(error) if error.code == ErrorCode::RuntimeStale => {
+                if let Some(last) = &last {
+                    tell(following.rest(), last)?;
+                }
+                output::remark(&output::printable(&error.message));
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn print(lines: &[String], ansi: bool) -> Result<(), CommandError> {
+    output::print(&lines.iter().map(|line| harmless(line, ansi) + "\n").collect::<String>())
 }
 
 /// Where the lines are from, for people; on standard error, where it cannot spoil them.

@@ -88,3 +88,31 @@ fn a_conversation_is_read_from_its_record() {
     let shown = view(&environment, &[&agent.pane], |shown| shown["source"] == "transcript");
     assert_eq!(shown["lines"], json!(["> say hello", "hello", "* Bash(ls)"]), "{shown:#}");
 }
+
+/// What comes is shown as it comes, once, and what keeps changing once it stands still. It is one action, and ends with the agent.
+#[test]
+fn what_comes_is_followed_to_the_end() {
+    let environment = TestEnvironment::with_tmux();
+    let agent = printing(&environment, "echo one; echo two");
+    view(&environment, &[&agent.pane], last_is("two"));
+    let log = environment.path("followed");
+    let mut command = environment.command(&["view-output", &agent.pane, "--follow", "-n", "1"]);
+    let mut follower = command.stdout(fs::File::create(&log).unwrap()).spawn().unwrap();
+    let shows = |text: &str| {
+        wait_for(text, || {
+            let shown = fs::read_to_string(&log).unwrap();
+            if shown == text { Ok(()) } else { Err(shown) }
+        });
+    };
+    shows("two\n");
+    agent.tell("i=1; while [ $i -le 99 ]; do printf '\\r%s percent' $i; i=$((i+1)); sleep 0.02; done; printf '\\rall of it \\n'");
+    shows("two\nall of it\n");
+    agent.tell("i=1; while [ $i -le 40 ]; do echo line $i; i=$((i+1)); done");
+    let lines: String = (1..=40).map(|line| format!("line {line}\n")).collect();
+    shows(&format!("two\nall of it\n{lines}"));
+    let events = environment.agtmux(&["events", "--json"]).ok().stdout;
+    assert_eq!(events.matches(r#""step":"prepared""#).count(), 2, "{events}");
+    agent.tell("exit 0");
+    let status = wait_for("the end", || follower.try_wait().unwrap().ok_or("not yet"));
+    assert!(status.success(), "{status}");
+}

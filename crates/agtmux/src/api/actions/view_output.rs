@@ -24,7 +24,7 @@ pub async fn act(
     ConnectInfo(peer): ConnectInfo<Peer>,
     Body(request): Body<ViewOutputRequest>,
 ) -> Answer<Output> {
-    let ViewOutputRequest { aim, lines, ansi } = request;
+    let ViewOutputRequest { aim, lines, ansi, continues } = request;
     let lines = lines.unwrap_or(LINES);
     if lines == 0 || lines > MOST_LINES {
         let message = format!("{lines} lines cannot be shown");
@@ -33,8 +33,14 @@ pub async fn act(
     let actor = actor::of(&api, peer).await?;
     api.synced().await;
     let hands = api.hands.clone();
-    let act = move |snapshot| view_output::view(hands, snapshot, Order { lines, ansi });
-    let viewed = api.hands.carry_out(Verb::ViewOutput, aim, actor, format!("the last {lines} lines"), act).await?;
+    let order = Order { lines, ansi };
+    let viewed = match continues {
+        Some(action) => view_output::view_again(hands, &action, order).await?,
+        None => {
+            let act = move |snapshot| view_output::view(hands, snapshot, order);
+            api.hands.carry_out(Verb::ViewOutput, aim, actor, format!("the last {lines} lines"), act).await?
+        }
+    };
     Ok(Json(Output {
         snapshot: snapshots::item(&viewed.snapshot),
         source: viewed.source,

@@ -74,7 +74,12 @@ impl Pane<'_> {
             screen.lines().filter(|line| !line.contains("Pane is dead")).map(|line| format!("{line}\n")).collect();
         let modes = "#{cursor_x},#{cursor_y} #{cursor_flag} #{alternate_on} #{mouse_any_flag} #{keypad_flag} \
                      #{keypad_cursor_flag} #{wrap_flag} #{insert_flag} #{pane_title} #{pane_dead} #{pane_dead_status}";
-        format!("{screen}\n{}", self.server.run(&["display-message", "-p", "-t", &self.id, modes]))
+        let told = self.server.run(&["display-message", "-p", "-t", &self.id, modes]);
+        // Now and then tmux 3.3a sees a terminal close and misses that its program ended. The end of another makes it look.
+        if told.ends_with(" 1 ") {
+            self.server.run(&["run-shell", "true"]);
+        }
+        format!("{screen}\n{told}")
     }
 
     #[track_caller]
