@@ -109,9 +109,13 @@ pub async fn pane(
         Err(ClientError::Refused(_)) => return Ok(None),
         reply => reply?,
     };
-    // tmux answers for another pane where the one that was asked for is gone.
+    // Where the pane that was asked for is gone, tmux answers for another one, or for none at all.
     let records = fields.records(&reply.text())?;
-    let row = records.first().map(|record| pane_row(record).ok_or_else(unreadable)).transpose()?;
+    let row = records
+        .first()
+        .filter(|record| record.numbers().next().is_some_and(|session| !session.is_empty()))
+        .map(|record| pane_row(record).ok_or_else(unreadable))
+        .transpose()?;
     Ok(row.filter(|row| row.pane_id == pane))
 }
 

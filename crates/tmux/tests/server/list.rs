@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use agtmux_tmux::list::{self, Detail};
 use agtmux_tmux::server::Version;
 use agtmux_tmux::session::hidden;
+use agtmux_tmux::{PaneId, Plain};
 
 use crate::support::{DEADLINE, Server};
 
@@ -61,4 +62,16 @@ async fn dead_panes_and_the_server_itself_are_rows() {
     assert_eq!(identity.socket, server.socket());
     assert_eq!(identity.start_time.to_string(), server.format("%0", "#{start_time}"));
     assert_eq!(version, Version::parse(&server.tmux(["-V"])));
+}
+
+#[tokio::test]
+async fn a_pane_that_is_gone_is_no_row() {
+    let server = Server::start("exec sleep 1000");
+    let plain = Plain::new("tmux".as_ref(), &server.socket());
+    server.tmux(["split-window", "-t", "%0", "exec sleep 1000"]);
+    server.tmux(["kill-pane", "-t", "%1"]);
+    for gone in [PaneId(1), PaneId(99)] {
+        assert_eq!(list::pane(&plain, gone, Detail::Full, DEADLINE).await.unwrap(), None);
+    }
+    assert!(list::pane(&plain, PaneId(0), Detail::Full, DEADLINE).await.unwrap().is_some());
 }
