@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use crate::cleanup;
 use crate::daemon::Daemon;
 use crate::figures::changes::{Changes, Pace};
-use crate::figures::{durable, exec, hook, idle, kill, list, output, restart, signal};
+use crate::figures::{durable, exec, hook, idle, kill, list, output, restart, signal, wrap};
 use crate::fleet::{Fleet, Pane};
 use crate::poller::{self, Polling};
 use crate::report::{self, Report, say};
@@ -111,6 +111,7 @@ async fn measure(arguments: &Arguments) -> Result<()> {
     say(&format!("load average before: {load}"));
     let mut report = Report::default();
     exec::measure(plan.runs, &mut report)?;
+    wrap::measure(plan.runs * 20, 64, &mut report)?;
     durable::by_writer(plan.batches, plan.rounds, &mut report).await?;
     kill::measure(&mut report).await?;
     let (largest, smaller) = plan.fleets.split_last().map_or((&0, &[][..]), |split| split);

@@ -11,3 +11,4 @@ pub(crate) mod list;
 pub(crate) mod output;
 pub(crate) mod restart;
 pub(crate) mod signal;
+pub(crate) mod wrap;
