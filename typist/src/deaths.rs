@@ -91,12 +91,7 @@ impl House<'_> {
         }
         self.agtmux(&["daemon", "start"])?;
         let agents = self.await_agents(panes)?;
-        let server = self.tmux.run(&["display-message", "-p", "#{pid}"])?;
-        let server = Pid::from_raw(server.trim().parse()?).context("no server")?;
-        kill_process(server, Signal::KILL)?;
-        while test_kill_process(server).is_ok() {
-            sleep(Duration::from_millis(1));
-        }
+        self.kill_server()?;
         let died = Instant::now();
         // The pane that takes the place of the first, with its id.
         let journal = stage.path(&format!("journal.{round}.heir"));
@@ -120,7 +115,18 @@ impl House<'_> {
             [Entry::Started(_)] => {}
             other => bail!("something reached the new %0: {other:?}"),
         }
-        self.tmux.run(&["kill-server"]).map(drop)
+        self.kill_server()
+    }
+
+    /// Kills the tmux server and waits until it is dead: whoever comes earlier finds it dying.
+    fn kill_server(&self) -> Result<()> {
+        let server = self.tmux.run(&["display-message", "-p", "#{pid}"])?;
+        let server = Pid::from_raw(server.trim().parse()?).context("no server")?;
+        kill_process(server, Signal::KILL)?;
+        while test_kill_process(server).is_ok() {
+            sleep(Duration::from_millis(1));
+        }
+        Ok(())
     }
 
     /// An action on an agent that is gone is refused. A command line that is not understood is no refusal.

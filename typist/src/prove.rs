@@ -71,7 +71,7 @@ const RUNS: [Run; 6] = [
         way: Way::Shim,
         manners: HARSH,
         mischief: None,
-        short: (250, 120, 0),
+        short: (200, 100, 0),
         long: (10_000, 5_000, 0),
         clean: true,
     },
@@ -102,7 +102,7 @@ const DEATHS: (usize, usize) = (2, 200);
 /// How much faster than people the scripted ones type.
 const HASTE: f64 = 3.0;
 
-/// Runs everything. `say` is told what comes next.
+/// Runs everything. `say` is told what comes next, and what came of it.
 pub fn prove(long: bool, agtmux: &Path, say: &mut dyn FnMut(&str) -> Result<()>) -> Result<Proof> {
     let chosen = |(short, full): (usize, usize)| if long { full } else { short };
     let mut runs = Vec::new();
@@ -127,6 +127,7 @@ pub fn prove(long: bool, agtmux: &Path, say: &mut dyn FnMut(&str) -> Result<()>)
             mischief: kind.mischief.map(|kind| (kind, mischief)),
         };
         let outcome = run(&plan)?;
+        say(&format!("{}\n", report::table(&[(plan.clone(), outcome.clone())])))?;
         runs.push((kind, plan, outcome));
     }
     say(&format!("{} tmux servers die", chosen(DEATHS)))?;
