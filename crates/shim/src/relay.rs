@@ -149,7 +149,7 @@ impl<'a> Relay<'a> {
                 sources.push(PollFd::new(agent, wanted));
             }
             let mut wanted = PollFlags::empty();
-            wanted.set(PollFlags::IN, self.arbiter.has_room(&self.to_agent));
+            wanted.set(PollFlags::IN, self.takes_keys());
             wanted.set(PollFlags::OUT, !self.to_screen.is_empty());
             if !wanted.is_empty() {
                 terminal_at = sources.len();
@@ -157,7 +157,7 @@ impl<'a> Relay<'a> {
             }
         }
         let door_at = sources.len();
-        if let Some(door) = &self.door {
+        if let Some(door) = self.door.as_ref().filter(|_| self.runs()) {
             sources.extend(door.sources(now).map(|source| PollFd::from_borrowed_fd(source, PollFlags::IN)));
         }
         let look = self.arbiter.is_typing().then_some(now + LOOK_MS);
@@ -236,9 +236,19 @@ impl<'a> Relay<'a> {
         }
     }
 
+    /// Whether the agent runs. Nobody's keys are taken before: a Ctrl-Z that stops it on its way there, between fork and exec,
+    /// would leave the keeper waiting for it for ever.
+    fn runs(&self) -> bool {
+        self.child != 0
+    }
+
+    fn takes_keys(&self) -> bool {
+        self.runs() && self.arbiter.has_room(&self.to_agent)
+    }
+
     fn keys_to_agent(&mut self) {
         let mut piece = [0; PIECE];
-        if !self.arbiter.has_room(&self.to_agent) {
+        if !self.takes_keys() {
             return;
         }
         loop {

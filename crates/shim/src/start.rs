@@ -44,7 +44,6 @@ fn shim(command: &[OsString]) -> ExitCode {
         return keeper::exec(command);
     };
     let Parts { terminal, master, slave, line, mut keeper, signals } = parts;
-    terminal.make_raw();
     let door = env::var_os(SOCKETS_VARIABLE).and_then(|dir| Door::open(&PathBuf::from(dir)).ok());
     let name = env::var(NAME_VARIABLE).ok().filter(|name| !name.is_empty());
     // The keeper ends when the line to it does.
@@ -68,6 +67,8 @@ impl Parts {
         let terminal = Terminal::open()?;
         let (master, slave) = pty::open(&terminal)?;
         let signals = Signals::new()?;
+        // Before anything is started, so that no key is a signal for it meanwhile.
+        terminal.make_raw();
         let (keeper, line) = keeper::start(slave.try_clone()?, command)?;
         Ok(Self { terminal, master, slave, line, keeper, signals })
     }

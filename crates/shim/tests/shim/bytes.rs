@@ -58,8 +58,8 @@ fn the_status_is_that_of_the_program() {
 fn the_terminal_is_given_back() {
     for line in ["exit 1", "stty raw; kill -9 $$", "kill -TERM $$", "stty -echo; exec /no/such/program"] {
         let mut wrapped = Wrapped::start(&format!("stty -a >$LOG; {line}"));
-        let before = wrapped.settings();
         wrapped.end();
+        let before = wrapped.settings_found();
         let after = wrapped.settings();
         assert_eq!(
             (before.input_modes, before.output_modes, before.local_modes),
@@ -69,6 +69,26 @@ fn the_terminal_is_given_back() {
         let inside = String::from_utf8(wrapped.log()).unwrap();
         assert!(inside.contains("rows 24; columns 80") && inside.contains(" icanon ") && inside.contains(" echo "));
     }
+}
+
+/// Whatever the shim cannot get, the command runs, and on a terminal as it was found: the pane's own if there is no other.
+#[test]
+fn what_cannot_be_wrapped_runs_alone() {
+    let shim = shim();
+    let (mut alone, mut wrapped) = (0, 0);
+    // One more file may be open each time, so that the start fails at every step of it once.
+    for files in 4..40 {
+        let inside = "ulimit -S -n 99; { stty -a; tty; } >$LOG";
+        let line = format!("ulimit -S -n {files}; exec {} sh -c '{inside}'", shim.display());
+        let mut pane = Wrapped::start_as(&["sh", "-c", &line], |_| {});
+        assert!(pane.end().success(), "{files} files");
+        let (before, after) = (pane.settings_found(), pane.settings());
+        assert_eq!((before.input_modes, before.local_modes), (after.input_modes, after.local_modes), "{files} files");
+        let log = String::from_utf8(pane.log()).unwrap();
+        assert!(log.contains(" icanon ") && log.contains(" echo "), "{files} files: {log}");
+        *(if log.ends_with(&format!("{}\n", pane.tty())) { &mut alone } else { &mut wrapped }) += 1;
+    }
+    assert!(alone > 10 && wrapped > 10, "{alone} alone, {wrapped} not");
 }
 
 #[test]

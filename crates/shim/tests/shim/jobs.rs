@@ -1,6 +1,9 @@
 //! Job control: a shell in the pane can suspend and continue what runs behind the shim, as without it.
 
-use crate::common::{Pane, Server, shim};
+use std::thread::sleep;
+use std::time::Duration;
+
+use crate::common::{Pane, Server, Wrapped, shim};
 
 fn shell(server: &Server) -> Pane<'_> {
     let pane = server.pane("exec bash --norc --noprofile -i");
@@ -70,4 +73,21 @@ fn a_suspended_job_can_be_killed() {
     pane.wait("Stopped");
     pane.line("kill %1; wait %1; echo status $?; pgrep -P $$ || echo nobody");
     pane.wait("nobody");
+}
+
+/// Keys that are pressed while the program is on its way do not keep it from arriving.
+#[test]
+fn a_key_at_the_very_start_stops_nothing() {
+    for round in 0..40 {
+        let mut wrapped = Wrapped::start("echo up >$LOG; exec cat");
+        // At another moment of the start in each round.
+        for _ in 0..10 {
+            wrapped.keys(b"\x1a");
+            sleep(Duration::from_micros(round * 50));
+        }
+        // Not on the screen: the key also throws away what is on its way there.
+        wrapped.wait_log(3);
+        wrapped.keys(b"line\n");
+        wrapped.wait_screen("line\r\nline");
+    }
 }

@@ -20,6 +20,7 @@ use super::{Visitor, shim, wait_for};
 pub(crate) struct Wrapped {
     pub(crate) dir: TempDir,
     pane: Option<OpenPane>,
+    found: Termios,
     child: Child,
     screen: Arc<Mutex<Vec<u8>>>,
     reader: Option<JoinHandle<()>>,
@@ -55,6 +56,7 @@ impl Wrapped {
         let slave = rustix::pty::ioctl_tiocgptpeer(&master, flags).unwrap();
         let size = Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
         rustix::termios::tcsetwinsize(&slave, size).unwrap();
+        let found = rustix::termios::tcgetattr(&slave).unwrap();
         let stdio = || Stdio::from(slave.try_clone().unwrap());
         let mut starting = Command::new("setsid");
         starting.args(["--ctty", "--wait"]).args(command);
@@ -78,7 +80,7 @@ impl Wrapped {
             }
         });
         let pane = Some(OpenPane { keyboard, slave, _open: open });
-        Self { dir, pane, child, screen, reader: Some(reader) }
+        Self { dir, pane, found, child, screen, reader: Some(reader) }
     }
 
     fn pane(&self) -> &OpenPane {
@@ -141,9 +143,19 @@ impl Wrapped {
         Visitor::new(&self.socket())
     }
 
+    /// The settings of the pane's terminal before anything was started on it.
+    pub(crate) fn settings_found(&self) -> &Termios {
+        &self.found
+    }
+
     /// The settings of the pane's terminal.
     pub(crate) fn settings(&self) -> Termios {
         rustix::termios::tcgetattr(&self.pane().slave).unwrap()
+    }
+
+    /// The name of the pane's terminal.
+    pub(crate) fn tty(&self) -> String {
+        rustix::termios::ttyname(&self.pane().slave, Vec::new()).unwrap().into_string().unwrap()
     }
 
     /// Changes the size of the pane.
