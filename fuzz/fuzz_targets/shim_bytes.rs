@@ -22,11 +22,11 @@ fuzz_target!(|bytes: &[u8]| {
     assert_eq!(whole, pieces);
 
     let (mut by_ones, mut by_pieces) = (Keyboard::default(), Keyboard::default());
-    stream.chunks(1).for_each(|piece| drop(by_ones.feed(piece)));
-    stream.chunks(size).for_each(|piece| drop(by_pieces.feed(piece)));
+    stream.chunks(1).for_each(|piece| drop(by_ones.feed(piece, 0)));
+    stream.chunks(size).for_each(|piece| drop(by_pieces.feed(piece, 0)));
     assert_eq!(by_ones, by_pieces);
     if by_ones.is_between_keys() {
-        by_ones.feed(b"a");
+        by_ones.feed(b"a", 0);
         assert!(by_ones.is_draft());
     }
 

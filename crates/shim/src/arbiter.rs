@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use crate::buffer::Buffer;
-use crate::keyboard::Keyboard;
+use crate::keyboard::{Keyboard, PASTE_MS};
 use crate::protocol::{Answer, Busy, HOLD_LIMIT_MS, Inject, Progress, Refusal, Status};
 use crate::script::Script;
 use crate::seen::Seen;
@@ -21,7 +21,7 @@ const HELD: usize = 32 * 1_024;
 /// So many pieces keep their pace.
 const PIECES: usize = 256;
 
-/// The longest pause between two held pieces when they are let go.
+/// The longest pause between two held pieces when they are let go, except after a paste.
 const PACE_MS: u64 = 12;
 
 /// Between a person's last key and an injection. Bytes that follow at once may be read together with it.
@@ -38,9 +38,17 @@ pub struct Arbiter {
     last_input: Option<u64>,
     phase: Phase,
     held: Buffer,
-    /// The length of each held piece, and how long after the one before it came.
-    pieces: VecDeque<(usize, u64)>,
+    pieces: VecDeque<Piece>,
     seen: Seen,
+}
+
+/// Held bytes that came at once.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    length: usize,
+    /// The pause before it.
+    pause_ms: u64,
+    ends_paste: bool,
 }
 
 #[derive(Debug)]
@@ -84,18 +92,23 @@ impl Arbiter {
 
     /// A piece of keys came, of at most [`PIECE`] bytes and with room for it.
     pub fn input(&mut self, piece: &[u8], now: u64, agent: &mut Buffer) {
-        self.keyboard.feed(piece);
-        let since = self.last_input.map_or(0, |last| now.saturating_sub(last));
-        self.last_input = Some(now);
+        let last = self.last_input.replace(now).unwrap_or(now);
+        // What an Enter means depends on how long after a paste it comes, so the time that matters for that is kept.
+        let pause_ms = now.saturating_sub(last).min(PACE_MS.max(self.keyboard.paste_left(last)));
+        self.keyboard.feed(piece, now);
         if matches!(self.phase, Phase::Open) {
             agent.push(piece);
             return;
         }
-        let held = self.held.push(piece);
+        let length = self.held.push(piece);
+        let ends_paste = self.keyboard.paste_left(now) == PASTE_MS;
         let is_full = self.pieces.len() == PIECES;
         match self.pieces.back_mut().filter(|_| is_full) {
-            Some((length, _)) => *length += held,
-            None => self.pieces.push_back((held, since)),
+            Some(last) => {
+                last.length += length;
+                last.ends_paste |= ends_paste;
+            }
+            None => self.pieces.push_back(Piece { length, pause_ms, ends_paste }),
         }
     }
 
@@ -146,9 +159,17 @@ impl Arbiter {
         matches!(self.phase, Phase::Typing { .. })
     }
 
+    /// Whether a paste of the person's is so fresh that an Enter may be taken for a part of it.
+    pub fn has_fresh_paste(&self, now: u64) -> bool {
+        self.keyboard.paste_left(now) > 0
+    }
+
     /// For this long the agent has not read all that was written to it, and still has not. A pause that is meant for the agent
     /// begins when it has read; and as long as it reads nothing, nobody's keys could reach it, so it is no time of holding.
     pub fn lagged(&mut self, ms: u64, now: u64) {
+        if self.has_fresh_paste(now) {
+            self.keyboard.paste_arrives(now);
+        }
         if let Phase::Typing { hold_until, .. } = &mut self.phase {
             *hold_until += ms;
         }
@@ -195,7 +216,7 @@ impl Arbiter {
                     }
                 }
                 Phase::Releasing { next_at } => {
-                    let Some((length, _)) = self.pieces.front().copied() else {
+                    let Some(Piece { length, ends_paste, .. }) = self.pieces.front().copied() else {
                         self.phase = Phase::Open;
                         continue;
                     };
@@ -205,11 +226,14 @@ impl Arbiter {
                     let released = agent.push(&self.held.waiting()[..length]);
                     self.held.consume(released);
                     if released < length {
-                        self.pieces[0].0 -= released;
+                        self.pieces[0].length -= released;
                         return submitted;
                     }
                     self.pieces.pop_front();
-                    *next_at = now + self.pieces.front().map_or(0, |(_, since)| (*since).min(PACE_MS));
+                    *next_at = now + self.pieces.front().map_or(0, |next| next.pause_ms);
+                    if ends_paste {
+                        self.keyboard.paste_arrives(now);
+                    }
                 }
             }
         }
@@ -259,9 +283,11 @@ mod tests {
 
     use super::{Arbiter, Screen};
     use crate::buffer::Buffer;
+    use crate::keyboard::PASTE_MS;
     use crate::protocol::{Answer, Busy, Inject};
 
     const SCREEN: Screen = Screen { pastes: true, output: 0 };
+    const PASTE: &[u8] = b"\x1b[200~text\x1b[201~";
 
     fn inject(id: usize) -> Inject {
         Inject { id: id.to_string(), delay_ms: 100, ..Inject::default() }
@@ -357,6 +383,59 @@ mod tests {
             keys.extend_from_slice(rest);
             prop_assert_eq!(keys, typed);
         }
+
+        /// Where an Enter ends a draft, the agent gets it as long after the last paste as it takes to know one from the other,
+        /// however long both were held.
+        #[test]
+        fn enter_ends_no_draft_too_soon_after_a_paste(
+            pressed in proptest::collection::vec((proptest::sample::select(vec![PASTE, b"a", b"\r"]), 0u64..700), 1..12),
+        ) {
+            let (mut arbiter, mut agent) = (Arbiter::default(), Buffer::new(64 * 1_024));
+            let message = Inject { before: "X".to_owned(), before_ms: 1_500, submit: "Y".to_owned(), ..inject(1) };
+            let answer = arbiter.inject(&message, Vec::new(), 0, SCREEN);
+            prop_assert_eq!(answer, Answer::Accepted { id: "1".to_owned() });
+            let (mut pressed, mut next_at, mut sent) = (pressed.into_iter(), 0, Vec::new());
+            let mut next = pressed.next();
+            let (mut entered_at, mut read) = (Vec::new(), Vec::new());
+            for now in 0..12_000 {
+                while let Some((keys, pause)) = next.filter(|_| next_at <= now) {
+                    let was_draft = arbiter.status(now, SCREEN).draft;
+                    arbiter.input(keys, now, &mut agent);
+                    entered_at.push(was_draft && !arbiter.status(now, SCREEN).draft);
+                    sent.push(keys);
+                    next_at = now + pause;
+                    next = pressed.next();
+                }
+                arbiter.turn(now, &mut agent);
+                read.extend(agent.waiting().iter().map(|byte| (*byte, now)));
+                agent.consume(usize::MAX);
+                arbiter.turn(now, &mut agent);
+            }
+            let mut read = read.into_iter().filter(|(byte, _)| !b"XY".contains(byte));
+            let mut pasted_at = None;
+            for (keys, ended) in sent.into_iter().zip(entered_at) {
+                let times: Vec<u64> = read.by_ref().take(keys.len()).map(|(_, at)| at).collect();
+                let at = times.last().copied().expect("every key is read");
+                if keys == PASTE {
+                    pasted_at = Some(at);
+                }
+                prop_assert!(!ended || pasted_at.is_none_or(|pasted| at - pasted >= PASTE_MS));
+            }
+        }
+    }
+
+    /// A paste that the agent has not read is not behind it yet.
+    #[test]
+    fn a_paste_is_fresh_as_long_as_it_is_unread() {
+        let (mut arbiter, mut agent) = (Arbiter::default(), Buffer::new(64 * 1_024));
+        arbiter.input(PASTE, 0, &mut agent);
+        for now in (0..=1_000).step_by(50) {
+            arbiter.lagged(0, now);
+        }
+        arbiter.input(b"\r", 1_000 + PASTE_MS - 1, &mut agent);
+        assert!(arbiter.status(2_000, SCREEN).draft);
+        arbiter.input(b"\r", 1_000 + PASTE_MS, &mut agent);
+        assert!(!arbiter.status(2_000, SCREEN).draft);
     }
 
     /// However long the program reads nothing, no more than two seconds are waited for anything else.

@@ -14,6 +14,9 @@ const REPLY_LIMIT: u32 = 4_096;
 /// Enter at the end of more than this many bytes in one piece is taken by some programs for a part of a pasted text.
 const BURST: usize = 16;
 
+/// So long after the end of a paste an Enter is taken by some programs for a part of it.
+pub const PASTE_MS: u64 = 300;
+
 /// Reads the bytes of a terminal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Keyboard {
@@ -22,6 +25,8 @@ pub struct Keyboard {
     keys: u64,
     /// The last key was a backslash, after which Enter is a new line in many composers.
     escaped: bool,
+    /// When the last paste ended.
+    pasted_at: Option<u64>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -53,12 +58,22 @@ struct Parameters {
 
 impl Keyboard {
     /// Reads what came in one piece. Gives how many of the bytes are keys.
-    pub fn feed(&mut self, piece: &[u8]) -> u64 {
+    pub fn feed(&mut self, piece: &[u8], now: u64) -> u64 {
         let before = self.keys;
         for (index, byte) in piece.iter().enumerate() {
-            self.byte(*byte, index);
+            self.byte(*byte, index, now);
         }
         self.keys - before
+    }
+
+    /// For how long from now on an Enter may be taken for a part of the last paste.
+    pub fn paste_left(&self, now: u64) -> u64 {
+        self.pasted_at.map_or(0, |ended| (ended + PASTE_MS).saturating_sub(now))
+    }
+
+    /// The program got the end of the last paste no earlier than now.
+    pub fn paste_arrives(&mut self, now: u64) {
+        self.pasted_at = self.pasted_at.map(|ended| ended.max(now));
     }
 
     /// Whether a person may be in the middle of a text.
@@ -95,9 +110,9 @@ impl Keyboard {
         self.escaped = false;
     }
 
-    fn byte(&mut self, byte: u8, index: usize) {
+    fn byte(&mut self, byte: u8, index: usize, now: u64) {
         match &mut self.at {
-            At::Ground => self.ground(byte, index),
+            At::Ground => self.ground(byte, index, now),
             At::Escape => match byte {
                 b'[' => self.at = At::Sequence(Parameters::default()),
                 b'O' => self.at = At::Single,
@@ -153,6 +168,7 @@ impl Keyboard {
                 };
                 if *matched == PASTE_END.len() {
                     self.at = At::Ground;
+                    self.pasted_at = Some(now);
                 }
                 self.key(1);
             }
@@ -162,7 +178,7 @@ impl Keyboard {
                 if byte & 0xc0 != 0x80 {
                     // The character was cut short by another.
                     self.at = At::Ground;
-                    self.ground(byte, index);
+                    self.ground(byte, index, now);
                 } else {
                     if done {
                         self.at = At::Ground;
@@ -173,10 +189,10 @@ impl Keyboard {
         }
     }
 
-    fn ground(&mut self, byte: u8, index: usize) {
+    fn ground(&mut self, byte: u8, index: usize, now: u64) {
         match byte {
             0x1b => self.at = At::Escape,
-            b'\r' if !self.escaped && index <= BURST => {
+            b'\r' if !self.escaped && index <= BURST && self.paste_left(now) == 0 => {
                 self.draft = false;
                 self.keys += 1;
             }
@@ -243,12 +259,13 @@ fn more_of_character(byte: u8) -> Option<u8> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::Keyboard;
+    use super::{Keyboard, PASTE_MS};
 
+    /// What is known after some pieces that came a while apart.
     fn after(pieces: &[&[u8]]) -> Keyboard {
         let mut keyboard = Keyboard::default();
-        for piece in pieces {
-            keyboard.feed(piece);
+        for (number, piece) in pieces.iter().enumerate() {
+            keyboard.feed(piece, number as u64 * PASTE_MS);
         }
         keyboard
     }
@@ -295,6 +312,22 @@ mod tests {
     }
 
     #[test]
+    fn enter_too_soon_after_a_paste_proves_nothing() {
+        let pasted = after(&[b"\x1b[200~one\x1b[201~"]);
+        for (now, draft) in [(0, true), (PASTE_MS - 1, true), (PASTE_MS, false)] {
+            let mut keyboard = pasted.clone();
+            keyboard.feed(b"\r", now);
+            assert_eq!(keyboard.is_draft(), draft, "{now}");
+            keyboard.feed(b"\r", now + PASTE_MS);
+            assert!(!keyboard.is_draft(), "{now}");
+        }
+        let mut late = pasted;
+        late.paste_arrives(1_000);
+        late.feed(b"\r", 1_000 + PASTE_MS - 1);
+        assert!(late.is_draft());
+    }
+
+    #[test]
     fn enter_that_may_be_a_new_line_proves_nothing() {
         assert!(after(&[b"one \\", b"\r"]).is_draft());
         assert!(after(&[b"a text that came in one piece\r"]).is_draft());
@@ -315,13 +348,15 @@ mod tests {
         /// However the bytes are cut, they mean the same, except where an Enter at the end of a burst is doubted.
         #[test]
         fn pieces_do_not_matter(bytes in bytes_of_terminals(), cuts in proptest::collection::vec(1usize..9, 1..40)) {
-            let whole = after(&bytes.chunks(8).collect::<Vec<_>>());
-            let mut pieces = Keyboard::default();
+            let (mut whole, mut pieces) = (Keyboard::default(), Keyboard::default());
+            for piece in bytes.chunks(8) {
+                whole.feed(piece, 0);
+            }
             let mut rest = &bytes[..];
             for cut in cuts.iter().cycle() {
                 if rest.is_empty() { break; }
                 let (piece, more) = rest.split_at((*cut).min(rest.len()));
-                pieces.feed(piece);
+                pieces.feed(piece, 0);
                 rest = more;
             }
             prop_assert_eq!(whole, pieces);
@@ -331,15 +366,38 @@ mod tests {
         #[test]
         fn a_letter_is_a_draft(bytes in bytes_of_terminals(), letter in b'a'..=b'z') {
             let mut keyboard = Keyboard::default();
-            keyboard.feed(&bytes);
+            keyboard.feed(&bytes, 0);
             let between = keyboard.is_between_keys();
-            keyboard.feed(&[letter]);
+            keyboard.feed(&[letter], 0);
             prop_assert!(!between || keyboard.is_draft());
+        }
+
+        /// Only Enter ends a draft, and none that follows a paste too soon, whatever was pressed in between.
+        #[test]
+        fn a_draft_ends_by_an_enter_of_its_own(parts in proptest::collection::vec((part(), 0u64..400), 0..40)) {
+            let (mut keyboard, mut now, mut pasted_at) = (Keyboard::default(), 0, None);
+            for (part, pause) in parts {
+                now += pause;
+                let (was_draft, was_in_paste) = (keyboard.is_draft(), keyboard.is_in_paste());
+                let was_between_keys = keyboard.is_between_keys();
+                keyboard.feed(&part, now);
+                if was_in_paste && !keyboard.is_in_paste() {
+                    pasted_at = Some(now);
+                }
+                let too_soon = pasted_at.is_some_and(|ended| now - ended < PASTE_MS);
+                if was_draft && was_between_keys && !keyboard.is_draft() {
+                    prop_assert!(part == b"\r" && !too_soon);
+                }
+            }
         }
     }
 
     fn bytes_of_terminals() -> impl Strategy<Value = Vec<u8>> {
-        let parts = prop_oneof![
+        proptest::collection::vec(part(), 0..40).prop_map(|parts| parts.concat())
+    }
+
+    fn part() -> impl Strategy<Value = Vec<u8>> {
+        prop_oneof![
             any::<u8>().prop_map(|byte| vec![byte]),
             proptest::sample::select(vec![
                 &b"\x1b[I"[..],
@@ -353,7 +411,6 @@ mod tests {
                 b"\x1bOA",
             ])
             .prop_map(<[u8]>::to_vec),
-        ];
-        proptest::collection::vec(parts, 0..40).prop_map(|parts| parts.concat())
+        ]
     }
 }

@@ -26,8 +26,9 @@ const BUFFER: usize = 64 * 1_024;
 /// How long a pane may take nothing before the last words of an agent are given up.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
-/// How often the agent is looked at while something is typed.
+/// How often the agent is looked at while something is typed, and after a paste of the person's.
 const LOOK_MS: u64 = 5;
+const LOOK_AFTER_PASTE_MS: u64 = 50;
 
 /// An agent that draws nothing for so long after an Enter will not draw.
 const DRAWN_MS: u64 = 600;
@@ -160,7 +161,11 @@ impl<'a> Relay<'a> {
         if let Some(door) = self.door.as_ref().filter(|_| self.runs()) {
             sources.extend(door.sources(now).map(|source| PollFd::from_borrowed_fd(source, PollFlags::IN)));
         }
-        let look = self.arbiter.is_typing().then_some(now + LOOK_MS);
+        let look = match &self.arbiter {
+            arbiter if arbiter.is_typing() => Some(now + LOOK_MS),
+            arbiter if arbiter.has_fresh_paste(now) => Some(now + LOOK_AFTER_PASTE_MS),
+            _ => None,
+        };
         let due = [self.arbiter.deadline(&self.to_agent), self.door.as_ref().and_then(Door::deadline), look]
             .into_iter()
             .flatten()
@@ -294,12 +299,15 @@ impl<'a> Relay<'a> {
 
     /// While an injection is typed: has the agent read all of it so far, and does its screen show that? Nothing tells when it
     /// reads, so it is looked at. An agent may act on an Enter later than it reads it, and a key that it gets in between goes with
-    /// what is submitted; when it has acted, it draws.
+    /// what is submitted; when it has acted, it draws. After a paste of the person's: has the agent read that?
     fn look_at_agent(&mut self, now: u64) {
         if !self.arbiter.is_typing() {
             (self.lags_since, self.submitted) = (None, None);
-        } else if !self.to_agent.is_empty() || rustix::io::ioctl_fionread(&self.agent_end).is_ok_and(|count| count > 0)
-        {
+            if !self.arbiter.has_fresh_paste(now) {
+                return;
+            }
+        }
+        if !self.to_agent.is_empty() || rustix::io::ioctl_fionread(&self.agent_end).is_ok_and(|count| count > 0) {
             let since = self.lags_since.replace(now).unwrap_or(now);
             self.arbiter.lagged(now.saturating_sub(since), now);
             self.submitted = self.submitted.map(|_| (now, self.output));

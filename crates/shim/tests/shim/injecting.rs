@@ -1,5 +1,9 @@
 //! What is typed arrives once, whole, and not in the middle of anything.
 
+use std::thread::sleep;
+use std::time::Duration;
+
+use agtmux_shim::keyboard::PASTE_MS;
 use agtmux_shim::protocol::{Answer, BODY_LIMIT, Busy, Inject, Paste, Progress, Refusal, Request};
 
 use crate::common::{Wrapped, inject, wait_for};
@@ -76,6 +80,44 @@ fn a_draft_is_left_alone_until_it_is_sent() {
     wait_for("no draft", || if visitor.status().draft { Err("a draft") } else { Ok(()) });
     visitor.inject_to_the_end(&inject("a"), b"text");
     assert_eq!(wrapped.wait_log(33), [b"half a sentence\r".as_slice(), &pasted(b"text")].concat());
+}
+
+/// Some programs take an Enter that follows a paste too soon for a part of it. It may have sent the draft or not.
+#[test]
+fn an_enter_right_after_a_paste_sends_nothing_for_sure() {
+    let mut wrapped = Wrapped::recorder();
+    let mut visitor = wrapped.visitor();
+    wrapped.keys(b"\x1b[200~abc\x1b[201~\r");
+    wrapped.wait_log(16);
+    assert!(visitor.status().draft);
+    assert_eq!(visitor.inject(&inject("a"), b"text"), Answer::Busy { reason: Busy::Draft });
+    sleep(Duration::from_millis(PASTE_MS + 200));
+    wrapped.keys(b"\r");
+    wrapped.wait_log(17);
+    assert!(!visitor.status().draft);
+}
+
+/// The same when the Enter is pressed later, but the program reads it together with the paste.
+#[test]
+fn a_paste_that_is_not_read_is_not_over() {
+    let line = "stty raw -echo; printf ready; while [ ! -e $LOG.go ]; do sleep 0.01; done; exec cat >$LOG";
+    let mut wrapped = Wrapped::start(line);
+    wrapped.wait_screen("ready");
+    let mut visitor = wrapped.visitor();
+    wrapped.keys(b"\x1b[200~abc\x1b[201~");
+    sleep(Duration::from_millis(PASTE_MS * 2));
+    wrapped.keys(b"\r");
+    let status = wait_for("the key", || match visitor.status() {
+        status if status.input == 16 => Ok(status),
+        status => Err(status.input),
+    });
+    assert!(status.draft);
+    std::fs::write(wrapped.dir.path().join("log.go"), b"").unwrap();
+    wrapped.wait_log(16);
+    sleep(Duration::from_millis(PASTE_MS + 200));
+    wrapped.keys(b"\r");
+    wrapped.wait_log(17);
+    assert!(!visitor.status().draft);
 }
 
 /// What a terminal says by itself is no draft; and what somebody has seen to be empty is not either, until the next key.
