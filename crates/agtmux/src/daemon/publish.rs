@@ -15,7 +15,8 @@ use tokio::sync::broadcast;
 use super::handle::{Start, Subscription};
 use super::world::{PaneView, World};
 
-/// How many changes are kept for those who come back.
+/// How many panes that changed are kept for those who come back. A burst is few changes of many panes, and whoever was away for
+/// longer gets everything anew, which is no more than that.
 const KEPT: usize = 1_024;
 
 /// How many changes a follower may be behind before it gets everything anew.
@@ -36,6 +37,12 @@ pub struct Change {
     pub calls: Vec<Call>,
     /// The change as it goes over the wire, made by the first follower that needs it.
     pub encoded: OnceLock<String>,
+}
+
+impl Change {
+    fn weight(&self) -> usize {
+        1 + self.panes.len() + self.removed.len() + self.calls.len()
+    }
 }
 
 /// What names a pane for a follower.
@@ -69,6 +76,8 @@ pub struct Call {
 /// The stream of changes.
 pub struct Publisher {
     kept: VecDeque<Arc<Change>>,
+    /// The weight of all that is kept.
+    weight: usize,
     /// Changes up to this place are no longer at hand.
     forgotten: u64,
     shown: BTreeMap<PaneKey, Identity>,
@@ -79,7 +88,7 @@ impl Publisher {
     /// A stream that begins at a place.
     pub fn new(seq: u64) -> Self {
         let (followers, _) = broadcast::channel(BEHIND);
-        Self { kept: VecDeque::new(), forgotten: seq, shown: BTreeMap::new(), followers }
+        Self { kept: VecDeque::new(), weight: 0, forgotten: seq, shown: BTreeMap::new(), followers }
     }
 
     /// Tells the followers of panes that changed. Nothing is told where nothing is to be seen.
@@ -106,10 +115,12 @@ impl Publisher {
             return;
         }
         let change = Arc::new(Change { seq: world.seq, at, panes, removed, calls, encoded: OnceLock::new() });
+        self.weight += change.weight();
         self.kept.push_back(change.clone());
-        if self.kept.len() > KEPT
+        while self.weight > KEPT
             && let Some(oldest) = self.kept.pop_front()
         {
+            self.weight -= oldest.weight();
             self.forgotten = oldest.seq;
         }
         // Nobody may be following; the change is kept all the same.
