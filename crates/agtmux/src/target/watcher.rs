@@ -122,7 +122,7 @@ async fn follow(mut life: Life<'_>, link: &mut Link, stop: &mut watch::Receiver<
             _ = reconcile.tick() => {
                 reconciled += 1;
                 let detail = if reconciled.is_multiple_of(FULL_EVERY) { Detail::Full } else { Detail::Light };
-                let (verified, rows) = link.verify_and_list(detail).await?;
+                let (verified, rows) = life.meanwhile(link.verify_and_list(detail)).await?;
                 if verified == Verified::Reinstalled {
                     tracing::info!("the hooks had been removed and are back");
                 }
@@ -216,10 +216,21 @@ impl<'a> Life<'a> {
 
     /// Asks tmux for the truth and takes it over.
     async fn reconcile(&mut self, link: &Link, detail: Detail) -> Result<Sessions, ClientError> {
-        let rows = list::panes(link.commands(), detail, CALL_DEADLINE).await?;
+        let rows = self.meanwhile(list::panes(link.commands(), detail, CALL_DEADLINE)).await?;
         let sessions = self.take_over(rows, detail).await;
         self.open_streams(link);
         Ok(sessions)
+    }
+
+    /// Waits for tmux to list hundreds of panes. That an agent ended is reported meanwhile.
+    async fn meanwhile<T>(&mut self, listing: impl Future<Output = T>) -> T {
+        let mut listing = std::pin::pin!(listing);
+        loop {
+            tokio::select! {
+                listed = &mut listing => return listed,
+                pane = self.agents.exited() => self.look_at(&[pane]).await,
+            }
+        }
     }
 
     /// Asks for the streams of agents that are not listened to.
