@@ -1,4 +1,5 @@
-//! What the documents show is what happens: their console blocks are run, on three scripted agents.
+//! What the documents show is what happens: their console blocks are run, by a shell, on three scripted agents. An agent that
+//! they start is one with a composer.
 //!
 //! In the expected output `[..]` stands for any text within a line and a line `...` for any lines. Ages and pane ids may
 //! differ, and runs of blanks count as one, since columns are as wide as their contents.
@@ -6,7 +7,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::common::TestEnvironment;
+use crate::common::{AGTMUX, Composer, Run, TestEnvironment};
 
 #[test]
 fn console_blocks_are_true() {
@@ -28,18 +29,29 @@ fn console_blocks_are_true() {
     agents[1].signal("running 'looking for the leak'").ok();
 
     let mut ran = 0;
-    for document in ["README.md", "docs/states.md", "docs/agents.md", "docs/configuration.md", "docs/setup.md"] {
+    let documents =
+        ["README.md", "docs/states.md", "docs/agents.md", "docs/configuration.md", "docs/setup.md", "docs/safety.md"];
+    let path = format!("{}:{}", Composer::install(&environment).display(), std::env::var("PATH").unwrap());
+    for document in documents {
+        // What one of them teaches a directory is nothing to the next.
+        let dir = environment.path(&format!("for/{document}"));
+        fs::create_dir_all(&dir).unwrap();
         let text = fs::read_to_string(root.join(document)).unwrap();
         for block in text.split("```console\n").skip(1) {
             let block = block.split("```").next().unwrap();
             for step in block.split("$ ").skip(1) {
                 let (command, expected) = step.split_once('\n').unwrap();
-                let (program, arguments) = command.split_once(' ').unwrap();
-                assert_eq!(program, "agtmux", "{document}: {command}");
-                let pane = agents[0].pane.clone();
-                let arguments: Vec<_> =
-                    arguments.split(' ').map(|word| if word == "%1" { pane.as_str() } else { word }).collect();
-                let run = environment.agtmux(&arguments).ok();
+                let arguments = command.strip_prefix("agtmux ").unwrap_or_else(|| panic!("{document}: {command}"));
+                let line = format!("{AGTMUX} {arguments}").replace(" %1", &format!(" {}", agents[0].pane));
+                let mut shell = environment.shell(&line);
+                shell.env("PATH", &path).env("AGTMUX_TMUX_SOCKET", environment.path("t")).current_dir(&dir);
+                let run = Run::of(&mut shell);
+                assert_eq!(
+                    run.code,
+                    0,
+                    "{document}: $ {command}\n{run:#?}\n{}",
+                    environment.agtmux(&["events"]).stdout
+                );
                 assert!(
                     matches(&lines(expected), &lines(&run.stdout)),
                     "{document}: $ {command}\n--- shows\n{expected}--- but is\n{}",

@@ -78,6 +78,21 @@ impl Composer {
         (run, Self { pane, dir })
     }
 
+    /// Makes a directory for a path of programs, in which `claude` starts one.
+    pub(crate) fn install(environment: &TestEnvironment) -> PathBuf {
+        let dir = environment.path("composers");
+        fs::create_dir_all(dir.join("real")).unwrap();
+        symlink(std::env::current_exe().unwrap(), dir.join("real/claude")).unwrap();
+        let script = format!(
+            "#!/bin/sh\ndir=$(mktemp -d -p '{dir}')\nmkfifo \"$dir/fifo\"\n\
+             TUI_DIR=$dir TUI_MANNERS= exec '{dir}/real/claude' {ITSELF} --exact --ignored --nocapture\n",
+            dir = dir.display()
+        );
+        let program = environment.program("claude.composer", &script);
+        fs::rename(program, dir.join("claude")).unwrap();
+        dir
+    }
+
     fn command_line(environment: &TestEnvironment, dir: &Path, manners: &str) -> String {
         let variables = format!("TUI_DIR='{}' TUI_MANNERS='{manners}'", dir.display());
         format!("env {variables} '{}' {ITSELF} --exact --ignored --nocapture", Self::program(environment).display())
