@@ -102,7 +102,18 @@ impl SendRules {
             () => Shown::Other,
         }
     }
+
+    /// Whether a composer shows for sure nothing of a text, whatever else it shows. A text that may be folded, or has nothing that is
+    /// compared, can be anywhere.
+    pub fn is_absent(&self, body: &Body, draft: &str) -> bool {
+        let text = letters(body.as_str());
+        let is_plain = body.as_str().len() <= PLAIN && !body.as_str().contains('\n');
+        is_plain && !text.is_empty() && !letters(draft).contains(&text)
+    }
 }
+
+/// No agent folds a line of so many bytes.
+const PLAIN: usize = 200;
 
 /// What agents cut off the beginning of a prompt. JavaScript counts the byte order mark among blanks, Rust does not.
 fn is_trimmed(c: char) -> bool {

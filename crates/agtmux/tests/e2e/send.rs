@@ -237,6 +237,31 @@ fn the_wrapper_reaches_the_agent_past_tmux() {
     assert_eq!(tmux.run(&["capture-pane", "-p", "-t", &neighbour]).trim(), "");
 }
 
+/// F63: somebody types on while a text is sent. Their keys wait, and are theirs; and the text is known to have been taken.
+#[test]
+fn the_wrapper_keeps_a_text_and_somebodys_keys_apart() {
+    let environment = environment();
+    let composer = Composer::start_wrapped(&environment, "lag=100");
+    for (round, text) in ["a short text", "a longer text, which is still one line"].iter().enumerate() {
+        let before = composer.read().len();
+        let sending = environment.agtmux_in_background(&["send", &composer.pane, "--text", text, "--json"]);
+        wait_for("the paste", || if composer.read().len() > before { Ok(()) } else { Err("not yet") });
+        environment.tmux().keys(&composer.pane, &["-l", "my own words"]);
+        let sent = sending.finish().ok().json();
+        assert_eq!((&sent["status"], &sent["channel"]), (&"submitted".into(), &"wrapper".into()), "{sent:#}");
+        assert_eq!(composer.submitted().len(), round * 2 + 1);
+        wait_for("their keys", || {
+            if composer.read().ends_with(b"words") { Ok(()) } else { Err(format!("{:?}", composer.read())) }
+        });
+        environment.tmux().keys(&composer.pane, &["Enter"]);
+        wait_for("their line", || {
+            let submitted = composer.submitted();
+            if submitted.len() == round * 2 + 2 { Ok(()) } else { Err(format!("{submitted:?}")) }
+        });
+        assert_eq!(composer.submitted()[round * 2..], [(*text).to_owned(), "my own words".to_owned()]);
+    }
+}
+
 /// F64: the agent died, and a shell reads what is typed.
 #[test]
 fn nothing_is_typed_into_the_shell_that_an_agent_left() {

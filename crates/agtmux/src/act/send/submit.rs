@@ -112,6 +112,10 @@ impl Desk {
             (Enter::Unknown, None) => signs.left,
             (_, Some(Shown::Whole | Shown::Part)) => false,
             (_, Some(Shown::Other)) if signs.are_spoken() => true,
+            // The wrapper held what somebody typed until the text was submitted, and let it go: that is theirs.
+            (_, Some(Shown::Other)) if self.shim.is_some() => {
+                seen.composer.draft.as_deref().is_some_and(|draft| self.rules.is_absent(&self.body, draft))
+            }
             (_, Some(Shown::Other)) => return Err("something else is in the composer now".to_owned()),
             (_, None) => true,
         };
