@@ -4,7 +4,7 @@
 //! an earlier one if it says the same, or if it is of the same kind and merely told by another source, as long as
 //! nothing has settled the earlier one. A turn start settles everything; "unblocked" settles questions. Redraws (F4),
 //! replays after a restart (F6), stale-and-back and duplicates (F80) therefore stay silent, and the same question asked
-//! again in the next turn does not.
+//! again in the next turn does not. One statement calls once, also where it stands again after somebody else's turn start.
 
 use serde::{Deserialize, Serialize};
 
@@ -85,7 +85,9 @@ impl AttentionRecord {
             .and_then(|place| call(&judgement.facts[place], judgement.verdict.state));
         self.calling = call.as_ref().map(|call| call.kind);
         let stands = |raised: &Call| !is_settled(raised, &judgement.facts);
-        let known = |call: &Call| self.calls.iter().any(|raised| raised.covers(call) && stands(raised));
+        let known = |call: &Call| {
+            self.calls.iter().any(|raised| raised.covers(call) && (raised.mark == call.mark || stands(raised)))
+        };
         if let Some(call) = call.filter(|call| !known(call)) {
             if self.calls.len() >= Self::CALLS {
                 self.calls.remove(0);

@@ -5,8 +5,10 @@
 //! opposite, of all sources: after "turn ended" nobody's older "turn active" counts, after "turn started" nobody's older
 //! question. Two sources that both say "ended" do not retire each other, so "idle" hides neither `completed` nor `error`
 //! (F9, F10). An "unblocked" retires earlier blocking facts. What an agent declares it needs, in a status file or by
-//! `agtmux signal`, is retired by the next turn or by itself only: it declares that from inside a turn that then ends. A model's boundary retires other guesses only. Retirement is
-//! computed here and never stored, so a fact that arrives late is born retired (F18).
+//! `agtmux signal`, is retired by the next turn or by itself only: it declares that from inside a turn that then ends. A
+//! question that a file or the screen still shows when it is looked at after somebody else's boundary was not meant by
+//! that, and stands. A model's boundary retires other guesses only. Retirement is computed here and never stored, so a
+//! fact that arrives late is born retired (F18).
 //!
 //! **Expired.** A fact past its expiry counts for nothing, whichever way it points (F21). It still retires: that a turn
 //! ended remains true when it is old news. Weaker fresh facts then decide; without any the state is `unknown`. A question
@@ -161,14 +163,22 @@ fn weigh(runtime: &Runtime, now: Timestamp) -> Vec<Weighed<'_>> {
     let known = facts().filter(|(source, _)| source.evidence() > Evidence::Guessed).map(|(_, held)| held);
     let known = Latest::among(known);
     let guessed = Latest::among(facts().map(|(_, held)| held));
+    let own_floor = |source: Source, slot: Slot| {
+        let own = runtime.sources.get(&source).map(|record| Latest::among(record.facts().iter()));
+        own.and_then(|own| own.floor(slot))
+    };
     let floor = |source: Source, held: &Held| {
         let slot = held.value.slot();
         let latest = if source.evidence() == Evidence::Guessed { guessed } else { known };
         if slot == Slot::Blocked && source.declares() {
-            let own = runtime.sources.get(&source).map(|record| Latest::among(record.facts().iter()));
-            return latest.active.max(own.and_then(|own| own.floor(slot)));
+            return latest.active.max(own_floor(source, slot));
         }
-        latest.floor(slot)
+        let floor = latest.floor(slot);
+        let is_seen_since = Some(held.last.mark) < floor && floor < Some(held.renewed);
+        if slot == Slot::Blocked && shows_questions(source) && is_seen_since {
+            return own_floor(source, slot);
+        }
+        floor
     };
     facts()
         .map(|(source, held)| {
@@ -181,6 +191,11 @@ fn weigh(runtime: &Runtime, now: Timestamp) -> Vec<Weighed<'_>> {
             Weighed { source, held, standing, since: held.first_after(floor).at }
         })
         .collect()
+}
+
+/// Whether a source shows how things stand, so that "still so" means that its question is still there to be seen.
+fn shows_questions(source: Source) -> bool {
+    matches!(source.evidence(), Evidence::Recorded | Evidence::Observed) && !source.declares()
 }
 
 fn decide(facts: &[Weighed<'_>]) -> Option<usize> {

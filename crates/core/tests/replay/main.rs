@@ -63,6 +63,7 @@ replays! {
     settled,
     source_clock_backwards,
     stale_both_ways,
+    still_shown,
     still_so,
     suspended,
     target_down,

@@ -4,14 +4,17 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use agtmux_agents::Reading;
 use agtmux_agents::translate::{SessionRecord, claude_session_file};
 use agtmux_core::id::ProcessKey;
 use agtmux_core::signal::{Signal, Source};
+use agtmux_core::state::{State, Verdict};
+use agtmux_core::time::Timestamp;
 
 use super::located::Located;
-use super::trace::{Moment, News, Place, Trace};
+use super::trace::{Moment, News, Place, SETTLE, Trace};
 use crate::daemon::roster::{Conversation, Member};
 use crate::platform;
 
@@ -34,11 +37,23 @@ pub(super) struct SessionFile {
     /// The boot clock at the last look that found it, and when it last told something.
     looked_at: u64,
     told_at: u64,
+    overruled: Option<Overruled>,
+}
+
+/// The file has a question, and another state is shown.
+#[derive(Clone, Copy)]
+struct Overruled {
+    /// Since when that state is shown.
+    since: Timestamp,
+    /// The boot clock when that was noticed.
+    noticed: u64,
+    /// Whether it was said that the question is still there. Once is enough.
+    is_said: bool,
 }
 
 impl SessionFile {
     pub(super) fn new(config: PathBuf) -> Self {
-        Self { config, process: None, seen: None, looked_at: 0, told_at: 0 }
+        Self { config, process: None, seen: None, looked_at: 0, told_at: 0, overruled: None }
     }
 
     fn dir(&self) -> PathBuf {
@@ -56,6 +71,17 @@ impl SessionFile {
         let record = claude_session_file(&serde_json::from_slice(&bytes).ok()?)?;
         let text = String::from_utf8_lossy(&bytes).into_owned();
         is_of(&record, process).then_some((record, text))
+    }
+
+    /// Whether it is time to say that the question is still there: the file has had time to follow what was heard
+    /// elsewhere, and did not.
+    fn insists(&self, now: u64) -> bool {
+        self.overruled.is_some_and(|overruled| !overruled.is_said && elapsed(overruled.noticed, now) >= SETTLE)
+    }
+
+    fn asks(&self) -> bool {
+        let asks = |reading: &Reading| matches!(reading.signal, Signal::Blocked { .. });
+        self.seen.as_ref().is_some_and(|seen| seen.readings.iter().any(asks))
     }
 
     fn find(&self, member: &Member) -> Option<ProcessKey> {
@@ -84,6 +110,7 @@ impl Trace for SessionFile {
     fn look(&mut self, member: &Member, news: &mut News) -> bool {
         self.process = self.process.or_else(|| self.find(member));
         let Some(process) = self.process else {
+            self.overruled = None;
             return false;
         };
         let now = platform::boot_clock_ns();
@@ -92,15 +119,20 @@ impl Trace for SessionFile {
             if !is_alive(process) {
                 self.process = None;
             }
+            // What cannot be read insists on nothing.
+            self.overruled = None;
             return false;
         };
         if self.seen.as_ref().is_none_or(|seen| seen.readings != record.readings) {
             let moment = record.status_updated_at.map_or_else(Moment::now, Moment::of_unix_ms);
             news.say(Source::VendorFile, member, moment.not_before(self.looked_at), record.readings.clone(), &text);
             self.told_at = now;
-        } else if now.saturating_sub(self.told_at) > RENEW_NS {
+        } else if now.saturating_sub(self.told_at) > RENEW_NS || self.insists(now) {
             news.say(Source::VendorFile, member, Moment::now(), vec![Reading::new(Signal::StillSo)], "");
             self.told_at = now;
+            if let Some(overruled) = &mut self.overruled {
+                overruled.is_said = true;
+            }
         }
         if self.seen.as_ref().is_none_or(|seen| seen.session != record.session) {
             let standing = Some(self.located(process.pid).path());
@@ -115,6 +147,24 @@ impl Trace for SessionFile {
     fn is_searching(&self) -> bool {
         self.process.is_none()
     }
+
+    fn is_shown_as(&mut self, verdict: &Verdict) -> Option<Duration> {
+        let is_another = matches!(verdict.state, State::Running | State::Completed | State::Idle);
+        if !is_another || !self.asks() {
+            self.overruled = None;
+            return None;
+        }
+        let now = platform::boot_clock_ns();
+        let known = self.overruled.filter(|known| known.since == verdict.since);
+        let overruled = known.unwrap_or(Overruled { since: verdict.since, noticed: now, is_said: false });
+        self.overruled = Some(overruled);
+        (!overruled.is_said).then(|| SETTLE.saturating_sub(elapsed(overruled.noticed, now)))
+    }
+}
+
+/// The time between two readings of the boot clock.
+fn elapsed(from: u64, to: u64) -> Duration {
+    Duration::from_nanos(to.saturating_sub(from))
 }
 
 /// Whether a record was written by the process that now has its pid.

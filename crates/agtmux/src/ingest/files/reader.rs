@@ -58,6 +58,8 @@ struct Tracked {
     trace: Box<dyn Trace>,
     is_due: bool,
     rests_until: Instant,
+    /// When it is due whether or not anything changes.
+    again_at: Option<Instant>,
     /// Whether it spoke for its runtime and has not taken it back.
     has_spoken: bool,
 }
@@ -98,7 +100,8 @@ impl Reader {
 
     fn until_next(&self) -> Duration {
         let due = self.tracked().filter(|tracked| tracked.is_due).map(|tracked| tracked.rests_until);
-        let next = due.fold(self.next_scan, Instant::min);
+        let again = self.tracked().filter_map(|tracked| tracked.again_at);
+        let next = due.chain(again).fold(self.next_scan, Instant::min);
         next.saturating_duration_since(Instant::now())
     }
 
@@ -123,6 +126,7 @@ impl Reader {
                     followed.member = member.clone();
                     for tracked in &mut followed.traces {
                         tracked.is_due |= tracked.trace.is_searching();
+                        tracked.plan(member);
                     }
                 }
                 None => {
@@ -216,7 +220,12 @@ impl Reader {
 
 impl Tracked {
     fn new(trace: Box<dyn Trace>) -> Self {
-        Self { trace, is_due: true, rests_until: Instant::now(), has_spoken: false }
+        Self { trace, is_due: true, rests_until: Instant::now(), again_at: None, has_spoken: false }
+    }
+
+    /// Notes when another look is worth it though nothing changes.
+    fn plan(&mut self, member: &Member) {
+        self.again_at = self.trace.is_shown_as(&member.verdict).map(|pause| Instant::now() + pause);
     }
 
     /// Looks if it is due. Says whether there are other places to watch now.
@@ -225,12 +234,14 @@ impl Tracked {
             self.retract(member, news);
         }
         let now = Instant::now();
+        self.is_due |= self.again_at.take_if(|again_at| *again_at <= now).is_some();
         if !self.is_due || now < self.rests_until {
             return false;
         }
         let before = self.trace.places();
         let mut found = News::default();
         self.is_due = self.trace.look(member, &mut found);
+        self.plan(member);
         if !found.0.is_empty() {
             self.rests_until = now + REST;
         }

@@ -7,11 +7,15 @@ use std::time::{Duration, SystemTime};
 use agtmux_agents::Reading;
 use agtmux_core::id::RuntimeId;
 use agtmux_core::signal::Source;
+use agtmux_core::state::Verdict;
 use agtmux_core::time::Timestamp;
 
 use crate::daemon::roster::{Conversation, Member};
 use crate::daemon::said::Said;
 use crate::platform;
+
+/// How long a file is given to follow what was heard elsewhere, before what it still says is said again.
+pub(super) const SETTLE: Duration = Duration::from_secs(1);
 
 /// Something on disk that speaks of one runtime.
 pub(super) trait Trace: Send {
@@ -24,6 +28,12 @@ pub(super) trait Trace: Send {
     /// Whether news of the runtime from elsewhere may help to find it.
     fn is_searching(&self) -> bool {
         false
+    }
+
+    /// Takes note of how the runtime is shown. If that does not go with a question that it has, says how long to wait before
+    /// another look: it is given [`SETTLE`] to follow what was heard elsewhere.
+    fn is_shown_as(&mut self, _verdict: &Verdict) -> Option<Duration> {
+        None
     }
 
     /// The file and what it is, if only the environment says whose. Environments are inherited: a file that two runtimes

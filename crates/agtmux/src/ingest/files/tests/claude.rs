@@ -1,6 +1,7 @@
 //! Claude's session files.
 
 use agtmux_core::id::ProcessKey;
+use agtmux_core::state::State;
 use insta::assert_snapshot;
 use serde_json::json;
 
@@ -58,6 +59,39 @@ fn a_file_of_another_life_is_not_believed() {
     }
     desk.write(&name, &session(agent.process, "waiting", Some("input needed"), 4));
     assert_eq!(desk.next(), r#"rt0 vendor_file: {"is":"blocked","on":{"what":"input","kind":"question"}}"#);
+}
+
+/// A hook of a subagent that ended begins a turn while another one's question is still there: the file, which does not
+/// change, is looked at again and says so. Once is enough.
+#[test]
+fn a_question_that_is_still_there_is_said_again() {
+    let mut desk = Desk::new();
+    let agent = desk.agent("claude", &[]);
+    let name = file(agent.process);
+    desk.write(&name, &session(agent.process, "waiting", Some("permission prompt"), 1));
+    assert!(desk.next().contains(r#""is":"blocked""#));
+    assert!(desk.next().starts_with("rt0 converses in aa04"));
+    desk.show(&agent, State::WaitingApproval, 1);
+    desk.show(&agent, State::Running, 2);
+    assert_eq!(desk.next(), r#"rt0 vendor_file: {"is":"still_so"}"#);
+    desk.show(&agent, State::WaitingApproval, 1);
+    desk.write(&name, &session(agent.process, "busy", None, 2));
+    assert!(desk.next().starts_with(r#"rt0 vendor_file: {"is":"turn_started"}"#));
+    desk.show(&agent, State::Running, 3);
+    desk.write(&name, &session(agent.process, "idle", None, 3));
+    assert!(desk.next().starts_with(r#"rt0 vendor_file: {"is":"idle"}"#));
+}
+
+/// The same where a daemon that was just started finds it so: what it reads it has been told before.
+#[test]
+fn a_question_from_before_a_restart_is_said_again() {
+    let mut desk = Desk::new();
+    let agent = desk.agent("claude", &[]);
+    desk.show(&agent, State::Running, 1);
+    desk.write(&file(agent.process), &session(agent.process, "waiting", Some("permission prompt"), 1));
+    assert!(desk.next().contains(r#""is":"blocked""#));
+    assert!(desk.next().starts_with("rt0 converses in aa04"));
+    assert_eq!(desk.next(), r#"rt0 vendor_file: {"is":"still_so"}"#);
 }
 
 /// Where a launcher stands for the runtime, the file is named after the process that it started.

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::Write;
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use std::time::{Duration, Instant};
 use agtmux_core::id::{AgentId, PaneId, PaneKey, ProcessKey, RuntimeId, ServerId};
 use agtmux_core::state::{Confidence, State, Verdict};
 use agtmux_core::time::Timestamp;
+use rustix::process::{Pid, Signal, kill_process_group};
 use tempfile::TempDir;
 use tokio::sync::{mpsc, watch};
 
@@ -89,6 +91,7 @@ impl Desk {
     pub(super) fn launcher(&mut self) -> ProcessKey {
         let mut command = Command::new("sh");
         command.args(["-c", "sleep 600; exit"]).env_clear().env("HOME", self.dir.path()).stdin(Stdio::null());
+        command.process_group(0);
         let child = command.spawn().unwrap();
         let pid = child.id();
         self.agents.push(child);
@@ -148,6 +151,15 @@ impl Desk {
         });
     }
 
+    /// A member is shown in a state, since so many milliseconds after 1970.
+    pub(super) fn show(&self, member: &Member, state: State, since: i64) {
+        let verdict = Verdict { state, since: Timestamp(since), ..member.verdict.clone() };
+        let member = Member { verdict, ..member.clone() };
+        self.change_roster(|roster| {
+            roster.insert(member.runtime.clone(), Arc::new(member));
+        });
+    }
+
     pub(super) fn leave(&self, member: &Member) {
         self.change_roster(|roster| {
             roster.remove(&member.runtime);
@@ -186,6 +198,8 @@ impl Desk {
 impl Drop for Desk {
     fn drop(&mut self) {
         for agent in &mut self.agents {
+            // What a launcher started would outlive it.
+            kill_process_group(Pid::from_child(agent), Signal::KILL).ok();
             agent.kill().unwrap();
             agent.wait().unwrap();
         }
