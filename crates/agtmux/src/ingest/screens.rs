@@ -1,49 +1,31 @@
-//! Looks at the screens of agents about which nobody tells better.
-//!
-//! A screen is captured when its pane was painted and has come to rest for a moment, or has been painted for long; and
-//! only if [`glance::is_wanted`]. A pane whose output cannot be heard is looked at every now and then instead.
+//! Looks at the screens of agents about which nobody tells better: those that [`glance::is_wanted`], when the [`schedule`]
+//! says so.
+
+mod schedule;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use agtmux_agents::glance::{self, Glance};
+use agtmux_agents::glance;
 use agtmux_agents::screen::{self, Screen};
 use agtmux_agents::{Reading, detector};
-use agtmux_core::id::{PaneId, PaneKey};
+use agtmux_core::id::PaneId;
 use agtmux_core::signal::Source;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::daemon::Handle;
-use crate::daemon::roster::{Member, Roster};
+use crate::daemon::roster::Member;
 use crate::daemon::said::Said;
 use crate::platform;
 use crate::target::capture::{Captured, capture_all, context};
 use crate::target::manifests::Manifests;
 use crate::target::observation::Paint;
 use crate::target::watcher::at;
-
-/// A pane that was not painted for so long has come to rest. Longer, for one that rests often and shows nothing new: it
-/// writes line by line.
-const REST: Duration = Duration::from_millis(100);
-const LONGEST_REST: Duration = Duration::from_millis(800);
-
-/// A pane that never rests is looked at this often. Less often, if that shows nothing new.
-const RESTLESS: Duration = Duration::from_secs(1);
-const LONGEST_RESTLESS: Duration = Duration::from_secs(16);
-
-/// A pane whose output cannot be heard is looked at this often.
-const DEAF: Duration = Duration::from_secs(2);
-
-/// What a screen says is renewed this often, well within the time it holds. A pane that was not painted need not be
-/// looked at for that.
-const RENEW: Duration = Duration::from_secs(60);
-
-/// A new agent is given so long to paint its first screen.
-const FIRST_LOOK: Duration = Duration::from_millis(500);
+use schedule::{Due, Look, Looked, Outcome, Schedule};
 
 /// What stands on the screen of an agent that has run for so long is its own.
 const SETTLED_AFTER: Duration = Duration::from_secs(20);
@@ -126,17 +108,21 @@ async fn look(shared: Arc<Shared>, socket: PathBuf, due: Vec<Due>) -> Vec<Looked
             shared.recover(&member, captured).await;
         }
         let news = match look {
-            Look::Renew => glance.renewal(),
+            Look::Renew => Some(glance.renewal()),
             Look::Capture => {
                 let seen = captured.get(&member.pane.pane).and_then(|captured| shared.read(&member, captured));
-                seen.map_or_else(Vec::new, |seen| glance.news(seen))
+                seen.map(|seen| glance.news(seen))
             }
         };
-        let brought_news = !news.is_empty();
-        if brought_news {
+        let outcome = match &news {
+            None => Outcome::Failed,
+            Some(news) if news.is_empty() => Outcome::Same,
+            Some(_) => Outcome::News,
+        };
+        if let Some(news) = news.filter(|news| !news.is_empty()) {
             shared.tell(&member, Source::Screen, news).await;
         }
-        looked.push(Looked { pane: member.pane.clone(), glance, look, at_rest, brought_news });
+        looked.push(Looked { member, glance, look, at_rest, outcome });
     }
     looked
 }
@@ -177,151 +163,5 @@ impl Shared {
 
     async fn tell(&self, member: &Member, source: Source, news: Vec<Reading>) {
         self.handle.said(Said::now(source, member.claim(), news)).await.ok();
-    }
-}
-
-/// What is to be done about a screen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Look {
-    Capture,
-    Renew,
-}
-
-/// A screen whose time has come.
-struct Due {
-    member: Arc<Member>,
-    glance: Glance,
-    look: Look,
-    /// It has come to rest, rather than being painted for long.
-    at_rest: bool,
-    /// Nobody looked at it before.
-    is_first: bool,
-}
-
-/// A screen that was looked at.
-struct Looked {
-    pane: PaneKey,
-    glance: Glance,
-    look: Look,
-    at_rest: bool,
-    brought_news: bool,
-}
-
-/// Which screens are to be looked at, and when.
-#[derive(Default)]
-struct Schedule {
-    panes: BTreeMap<PaneKey, Watched>,
-}
-
-struct Watched {
-    member: Arc<Member>,
-    wanted: bool,
-    /// Tells of new paint; none before the pane's output was first heard.
-    paint: Option<Paint>,
-    /// Since when it was painted without having been looked at.
-    unseen_since: Option<Instant>,
-    due: Option<Instant>,
-    /// How long it must not be painted to be at rest.
-    rest: Duration,
-    /// How long it may be painted before it is looked at all the same.
-    patience: Duration,
-    /// What was last seen; out of the house while it is being looked at.
-    glance: Option<Glance>,
-    was_looked_at: bool,
-}
-
-impl Schedule {
-    fn painted(&mut self, paint: Paint, now: Instant) {
-        let Some(watched) = self.panes.get_mut(&paint.pane) else {
-            return;
-        };
-        watched.paint = Some(paint);
-        watched.unseen_since.get_or_insert(now);
-        watched.look_soon(now + watched.rest);
-    }
-
-    fn meet(&mut self, members: &Roster, is_wanted: impl Fn(&Member) -> bool, now: Instant) {
-        let mut known = std::mem::take(&mut self.panes);
-        for member in members.values() {
-            let before = known.remove(&member.pane).filter(|watched| watched.member.runtime == member.runtime);
-            let is_new = before.is_none();
-            let mut watched = before.unwrap_or_else(|| Watched::new(member.clone(), now));
-            let was_wanted = std::mem::replace(&mut watched.wanted, is_wanted(member));
-            watched.member = member.clone();
-            match (watched.wanted, was_wanted) {
-                (false, _) => watched.due = None,
-                (true, false) => watched.look_soon(now + if is_new { FIRST_LOOK } else { REST }),
-                (true, true) => {}
-            }
-            self.panes.insert(member.pane.clone(), watched);
-        }
-    }
-
-    fn next(&self) -> Option<Instant> {
-        self.panes.values().filter_map(|watched| watched.due).min()
-    }
-
-    /// What is to be done now. A pane that is being painted is given time to come to rest.
-    fn due(&mut self, now: Instant) -> Vec<Due> {
-        let mut looks = Vec::new();
-        for watched in self.panes.values_mut().filter(|watched| watched.due.is_some_and(|due| due <= now)) {
-            watched.due = None;
-            let is_being_painted = watched.paint.as_ref().is_some_and(Paint::take);
-            if is_being_painted && watched.unseen_since.is_none_or(|since| now - since < watched.patience) {
-                watched.unseen_since.get_or_insert(now);
-                watched.look_soon(now + watched.rest);
-                continue;
-            }
-            let Some(glance) = watched.glance.take() else {
-                continue;
-            };
-            let is_unseen = watched.unseen_since.take().is_some() || watched.paint.is_none();
-            let look = if is_unseen { Look::Capture } else { Look::Renew };
-            let is_first = !std::mem::replace(&mut watched.was_looked_at, true);
-            looks.push(Due { member: watched.member.clone(), glance, look, at_rest: !is_being_painted, is_first });
-        }
-        looks
-    }
-
-    fn looked(&mut self, looked: Looked, now: Instant) {
-        let Some(watched) = self.panes.get_mut(&looked.pane) else {
-            return;
-        };
-        watched.glance = Some(looked.glance);
-        match (looked.brought_news, looked.look, looked.at_rest) {
-            (_, Look::Renew, _) => {}
-            (true, Look::Capture, _) => (watched.rest, watched.patience) = (REST, RESTLESS),
-            (false, Look::Capture, true) => watched.rest = (watched.rest * 2).min(LONGEST_REST),
-            (false, Look::Capture, false) => watched.patience = (watched.patience * 2).min(LONGEST_RESTLESS),
-        }
-        let again = match (&watched.paint, watched.unseen_since) {
-            (None, _) => DEAF,
-            (Some(_), Some(_)) => watched.rest,
-            (Some(_), None) => RENEW,
-        };
-        watched.look_soon(now + again);
-    }
-}
-
-impl Watched {
-    fn new(member: Arc<Member>, now: Instant) -> Self {
-        Self {
-            member,
-            wanted: false,
-            paint: None,
-            unseen_since: Some(now),
-            due: None,
-            rest: REST,
-            patience: RESTLESS,
-            glance: Some(Glance::default()),
-            was_looked_at: false,
-        }
-    }
-
-    /// Looks at it no later than then, if at all.
-    fn look_soon(&mut self, then: Instant) {
-        if self.wanted {
-            self.due = Some(self.due.map_or(then, |due| due.min(then)));
-        }
     }
 }

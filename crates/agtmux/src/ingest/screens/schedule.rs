@@ -1,0 +1,221 @@
+//! Which screens are to be looked at, and when. Times are given, so that nothing here waits.
+//!
+//! A screen is captured when its pane was painted and has come to rest for a moment, or has been painted for long. A pane
+//! whose output cannot be heard is looked at every now and then instead.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use agtmux_agents::glance::Glance;
+use agtmux_core::id::PaneKey;
+use tokio::time::Instant;
+
+use crate::daemon::roster::{Member, Roster};
+use crate::target::observation::Paint;
+
+/// A pane that was not painted for so long has come to rest. Longer, for one that rests often and shows nothing new: it
+/// writes line by line.
+const REST: Duration = Duration::from_millis(100);
+const LONGEST_REST: Duration = Duration::from_millis(800);
+
+/// A pane that never rests is looked at this often. Less often, if that shows nothing new.
+const RESTLESS: Duration = Duration::from_secs(1);
+const LONGEST_RESTLESS: Duration = Duration::from_secs(16);
+
+/// A pane whose output cannot be heard, or that could not be seen, is looked at this often.
+const DEAF: Duration = Duration::from_secs(2);
+
+/// What a screen says is renewed this often, well within the time it holds. A pane that was not painted need not be
+/// looked at for that.
+const RENEW: Duration = Duration::from_secs(60);
+
+/// A new agent is given so long to paint its first screen.
+const FIRST_LOOK: Duration = Duration::from_millis(500);
+
+/// What is to be done about a screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Look {
+    /// It is captured and read.
+    Capture,
+    /// What was read is still so, since it was not painted.
+    Renew,
+}
+
+/// A screen whose time has come.
+pub(super) struct Due {
+    /// Whose.
+    pub(super) member: Arc<Member>,
+    /// What was seen before.
+    pub(super) glance: Glance,
+    /// What is to be done.
+    pub(super) look: Look,
+    /// It has come to rest, rather than being painted for long.
+    pub(super) at_rest: bool,
+    /// Nobody looked at it before.
+    pub(super) is_first: bool,
+}
+
+/// A screen that was looked at.
+pub(super) struct Looked {
+    /// Whose.
+    pub(super) member: Arc<Member>,
+    /// What was seen up to now.
+    pub(super) glance: Glance,
+    /// What was done.
+    pub(super) look: Look,
+    /// As it was due.
+    pub(super) at_rest: bool,
+    /// What came of it.
+    pub(super) outcome: Outcome,
+}
+
+/// What came of a look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// Something new.
+    News,
+    /// The same as before.
+    Same,
+    /// Nothing could be seen.
+    Failed,
+}
+
+/// Which screens are to be looked at, and when.
+#[derive(Default)]
+pub(super) struct Schedule {
+    panes: BTreeMap<PaneKey, Watched>,
+}
+
+struct Watched {
+    member: Arc<Member>,
+    wanted: bool,
+    /// Tells of new paint; none before the pane's output was first heard.
+    paint: Option<Paint>,
+    /// Since when it was painted without having been looked at.
+    unseen_since: Option<Instant>,
+    due: Option<Instant>,
+    /// How long it must not be painted to be at rest.
+    rest: Duration,
+    /// How long it may be painted before it is looked at all the same.
+    patience: Duration,
+    /// What was last seen; out of the house while it is being looked at.
+    glance: Option<Glance>,
+    was_looked_at: bool,
+}
+
+impl Schedule {
+    /// A pane was painted.
+    pub(super) fn painted(&mut self, paint: Paint, now: Instant) {
+        let Some(watched) = self.panes.get_mut(&paint.pane) else {
+            // Whoever comes to live there wants to be told of the next.
+            paint.take();
+            return;
+        };
+        watched.paint = Some(paint);
+        watched.unseen_since.get_or_insert(now);
+        watched.look_soon(now + watched.rest);
+    }
+
+    /// These are the agents now, and some are to be looked at.
+    pub(super) fn meet(&mut self, members: &Roster, is_wanted: impl Fn(&Member) -> bool, now: Instant) {
+        let mut known = std::mem::take(&mut self.panes);
+        for member in members.values() {
+            let is_known = known.get(&member.pane).is_some_and(|watched| watched.member.runtime == member.runtime);
+            let before = if is_known { known.remove(&member.pane) } else { None };
+            let is_new = before.is_none();
+            let mut watched = before.unwrap_or_else(|| Watched::new(member.clone(), now));
+            let was_wanted = std::mem::replace(&mut watched.wanted, is_wanted(member));
+            watched.member = member.clone();
+            match (watched.wanted, was_wanted) {
+                (false, _) => watched.due = None,
+                (true, false) => watched.look_soon(now + if is_new { FIRST_LOOK } else { REST }),
+                (true, true) => {}
+            }
+            self.panes.insert(member.pane.clone(), watched);
+        }
+        for paint in known.into_values().filter_map(|watched| watched.paint) {
+            paint.take();
+        }
+    }
+
+    /// When there is something to do next.
+    pub(super) fn next(&self) -> Option<Instant> {
+        self.panes.values().filter_map(|watched| watched.due).min()
+    }
+
+    /// What is to be done now. A pane that is being painted is given time to come to rest.
+    pub(super) fn due(&mut self, now: Instant) -> Vec<Due> {
+        let mut looks = Vec::new();
+        for watched in self.panes.values_mut().filter(|watched| watched.due.is_some_and(|due| due <= now)) {
+            watched.due = None;
+            let is_being_painted = watched.paint.as_ref().is_some_and(Paint::take);
+            if is_being_painted && watched.unseen_since.is_none_or(|since| now - since < watched.patience) {
+                watched.unseen_since.get_or_insert(now);
+                watched.look_soon(now + watched.rest);
+                continue;
+            }
+            let Some(glance) = watched.glance.take() else {
+                continue;
+            };
+            let is_unseen = watched.unseen_since.take().is_some() || watched.paint.is_none();
+            let look = if is_unseen { Look::Capture } else { Look::Renew };
+            let is_first = !std::mem::replace(&mut watched.was_looked_at, true);
+            looks.push(Due { member: watched.member.clone(), glance, look, at_rest: !is_being_painted, is_first });
+        }
+        looks
+    }
+
+    /// A screen was looked at, which says when to look again.
+    pub(super) fn looked(&mut self, looked: Looked, now: Instant) {
+        let watched = self.panes.get_mut(&looked.member.pane);
+        // What was seen of an agent that has made room for another is not the other's.
+        let Some(watched) = watched.filter(|watched| watched.member.runtime == looked.member.runtime) else {
+            return;
+        };
+        watched.glance = Some(looked.glance);
+        match (looked.look, looked.outcome, looked.at_rest) {
+            (Look::Renew, _, _) => {}
+            (Look::Capture, Outcome::News, _) => (watched.rest, watched.patience) = (REST, RESTLESS),
+            (Look::Capture, Outcome::Same, true) => watched.rest = (watched.rest * 2).min(LONGEST_REST),
+            (Look::Capture, Outcome::Same, false) => watched.patience = (watched.patience * 2).min(LONGEST_RESTLESS),
+            (Look::Capture, Outcome::Failed, _) => {
+                // What is there now nobody has seen, and so nobody may say that it is as before.
+                watched.unseen_since.get_or_insert(now);
+            }
+        }
+        let again = match (&watched.paint, watched.unseen_since) {
+            _ if looked.outcome == Outcome::Failed => DEAF,
+            (None, _) => DEAF,
+            (Some(_), Some(_)) => watched.rest,
+            (Some(_), None) => RENEW,
+        };
+        watched.look_soon(now + again);
+    }
+}
+
+impl Watched {
+    fn new(member: Arc<Member>, now: Instant) -> Self {
+        Self {
+            member,
+            wanted: false,
+            paint: None,
+            unseen_since: Some(now),
+            due: None,
+            rest: REST,
+            patience: RESTLESS,
+            glance: Some(Glance::default()),
+            was_looked_at: false,
+        }
+    }
+
+    /// Looks at it no later than then, if at all.
+    fn look_soon(&mut self, then: Instant) {
+        if self.wanted {
+            self.due = Some(self.due.map_or(then, |due| due.min(then)));
+        }
+    }
+}
