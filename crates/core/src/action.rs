@@ -242,14 +242,14 @@ pub enum Step {
         /// With what result.
         result: String,
     },
-    /// It was begun and failed.
+    /// It was begun and failed; something may have been done.
     Failed {
         /// The stable error code.
         code: String,
         /// Why, for people.
         message: String,
     },
-    /// It was not begun.
+    /// Nothing was done: it was not begun, or what it needs turned out not to be so before anything was done.
     Refused {
         /// What was to be done.
         verb: Verb,

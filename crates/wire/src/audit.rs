@@ -35,7 +35,7 @@ pub struct AuditItem {
     /// What it was decided on; null if it was refused before that.
     pub snapshot: Option<Snapshot>,
     /// The last step: `prepared` and never acted on, `permitted`, `started` and nobody knows what came of it, `done`,
-    /// `failed` or `refused`.
+    /// `failed`, so that something may have been done, or `refused`, so that nothing was.
     pub outcome: String,
     /// The error code of what failed or was refused.
     pub code: Option<String>,

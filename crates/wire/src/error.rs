@@ -109,6 +109,12 @@ error_codes! {
 }
 
 impl ErrorCode {
+    /// Whether nothing was done where this is the answer: it was refused, or not even understood. With any other code
+    /// something may have been done.
+    pub const fn is_refusal(self) -> bool {
+        matches!(self.exit_code(), 2 | 4)
+    }
+
     /// The code of that name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|code| code.name() == name)

@@ -83,7 +83,7 @@ pub fn missed(mismatch: &Mismatch) -> CommandError {
     CommandError::new(code, mismatch.to_string()).hint(hint)
 }
 
-/// tmux did not answer as it should.
+/// tmux did not answer as it should when it was asked something, or the act could not be begun.
 pub fn tmux_failed(error: &ClientError) -> CommandError {
     match error {
         ClientError::Closed { .. } => {
@@ -92,5 +92,16 @@ pub fn tmux_failed(error: &ClientError) -> CommandError {
         ClientError::Timeout => CommandError::new(ErrorCode::Timeout, "tmux did not answer in time")
             .hint("whether it was done is not known; look before you try again"),
         other => CommandError::internal(other),
+    }
+}
+
+/// tmux did not answer as it should in the act itself, which may have been done.
+pub fn act_failed(error: &ClientError) -> CommandError {
+    match error {
+        ClientError::Closed { .. } => {
+            CommandError::new(ErrorCode::Unconfirmed, "the tmux server ended in the middle of it")
+                .hint("the agent ended with it; whether it was done before is not known")
+        }
+        other => tmux_failed(other),
     }
 }

@@ -32,7 +32,10 @@ impl Hands {
         let verb = match &decision {
             Decision::Allow => Verb::Approve,
             Decision::Deny { reason } => {
-                reason.as_deref().map_or(Ok(()), is_plain)?;
+                if let Some(error) = reason.as_deref().and_then(|reason| is_plain(reason).err()) {
+                    let reference = aim.reference.or(aim.snapshot_id).unwrap_or_default();
+                    return Err(self.refuse(Verb::Deny, &reference, actor, error).await);
+                }
                 Verb::Deny
             }
         };

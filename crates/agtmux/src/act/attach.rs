@@ -13,7 +13,7 @@ use agtmux_tmux::{PaneId, Plain, Script, SessionId};
 use agtmux_wire::attach::Caller;
 use agtmux_wire::error::ErrorCode;
 
-use super::aim::{STEP_DEADLINE, missed, tmux_failed};
+use super::aim::{STEP_DEADLINE, act_failed, missed, tmux_failed};
 use super::{Done, Hands, mark};
 use crate::error::CommandError;
 
@@ -78,7 +78,7 @@ async fn switch_client(plain: &Plain, guard: &Guard, client: &str, place: Place)
         Err(ClientError::Refused(text)) => {
             Err(CommandError::new(ErrorCode::PreconditionFailed, format!("tmux refused: {text}")))
         }
-        Err(error) => Err(tmux_failed(&error)),
+        Err(error) => Err(act_failed(&error)),
     }
 }
 

@@ -79,7 +79,10 @@ pub async fn kill(hands: Hands, snapshot: Snapshot, order: Order) -> Result<Done
     let fate = watch(&hands, &aimed, order).await;
     let pane = match (order.close_pane, fate.outcome) {
         (false, _) => None,
-        (true, KillOutcome::Ended) => Some(close(&hands, &snapshot, &mark).await?),
+        // The agent is gone, whatever becomes of its pane.
+        (true, KillOutcome::Ended) => {
+            Some(close(&hands, &snapshot, &mark).await.unwrap_or_else(|error| left_open(&error.message)))
+        }
         (true, _) => Some(left_open("the agent has not ended")),
     };
     let result = describe(order.signal, reached, &aimed, &fate, pane.as_ref());

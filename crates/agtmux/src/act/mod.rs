@@ -1,7 +1,9 @@
 //! Hands: the actions, carried out. One file per verb.
 //!
 //! Every action goes the same way ([`Hands::carry_out`]): the wish is prepared, checked once more, logged as started, carried
-//! out, and logged with what came of it. Once started it runs to its end, whether or not whoever asked still listens.
+//! out, and logged with what came of it. Once started it runs to its end, whether or not whoever asked still listens. An act
+//! that comes to an error says by the error's code whether anything may have been done
+//! ([`is_refusal`](agtmux_wire::error::ErrorCode::is_refusal)); the caller and the log rely on that.
 //! What is done to a pane is done under a [`agtmux_tmux::act::Guard`], so that the last comparison is tmux's own.
 
 pub mod adopt;
@@ -129,6 +131,7 @@ impl Hands {
         };
         let snapshot = self.handle.begin(action.clone(), verb, actor.clone(), detail).await?;
         let handle = self.handle.clone();
+        let reference = snapshot.reference.clone();
         let under_way = tokio::spawn(async move {
             // Apart, so that a step that panics has an end in the log like any other.
             let outcome = match tokio::spawn(act(snapshot)).await {
@@ -137,19 +140,12 @@ impl Hands {
             };
             let step = match &outcome {
                 Ok(done) => Step::Done { result: done.result.clone() },
-                Err(error) => failed(error),
+                Err(error) => actions::ended_by(verb, &reference, error),
             };
             handle.note(action, actor, step).await.ok();
             outcome.map(|done| done.answer)
         });
         under_way.await.map_err(CommandError::internal)?
-    }
-}
-
-fn failed(error: &CommandError) -> Step {
-    match actions::refused(Verb::Send, "", error) {
-        Step::Refused { code, message, .. } => Step::Failed { code, message },
-        other => other,
     }
 }
 

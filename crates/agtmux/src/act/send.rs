@@ -22,12 +22,10 @@ use agtmux_wire::SCHEMA_VERSION;
 use agtmux_wire::action::Aim;
 use agtmux_wire::error::ErrorCode;
 use agtmux_wire::send::{SendChannel, SendEffect, SendEvidence, SendRequest, SendStatus, Sent};
-use uuid::Uuid;
 
 use super::aim::mark;
 use super::look::Eye;
 use super::{Done, Hands, Shim};
-use crate::daemon::actions;
 use crate::error::CommandError;
 use paste::Pasted;
 
@@ -40,12 +38,8 @@ pub async fn send(hands: &Hands, request: SendRequest, actor: Actor) -> Result<S
     let body = match Body::new(&text) {
         Ok(body) => body,
         Err(objection) => {
-            let error = objected(&objection);
             let reference = aim.reference.or(aim.snapshot_id).unwrap_or_default();
-            let action = ActionId::new(format!("act_{}", Uuid::new_v4().simple()));
-            let step = actions::refused(Verb::Send, &reference, &error);
-            hands.handle.note(action, actor, step).await.ok();
-            return Err(error);
+            return Err(hands.refuse(Verb::Send, &reference, actor, objected(&objection)).await);
         }
     };
     let how = if enter { "and Enter" } else { "without Enter" };

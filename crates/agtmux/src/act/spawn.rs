@@ -30,9 +30,9 @@ pub use order::Meant;
 use order::Order;
 use settle::Settled;
 
+use super::Hands;
 use super::aim::{STEP_DEADLINE, missed, tmux_failed};
-use super::{Hands, failed};
-use crate::daemon::actions;
+use crate::daemon::actions::{self, failed};
 use crate::daemon::world::LOCAL;
 use crate::error::CommandError;
 use crate::setup::environment::Start;
@@ -95,6 +95,8 @@ pub async fn spawn(hands: &Hands, request: SpawnRequest, meant: Meant, actor: Ac
                 Step::Done { result: format!("{} in {pane_id}", runtime_id.as_deref().unwrap_or("no agent")) }
             }
             Ok(Spawned { problem: Some(problem), .. }) => failed(&CommandError::from(problem.clone())),
+            // Git was asked before anything else, and left everything as it was.
+            Err(error) if error.code == ErrorCode::Worktree => actions::refused(Verb::Spawn, &reference, error),
             Err(error) => failed(error),
         };
         hands.handle.note(action, actor, step).await.ok();

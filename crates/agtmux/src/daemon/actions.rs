@@ -195,14 +195,25 @@ impl MainLoop {
     }
 }
 
+/// How an action ended that was begun and came to an error: refused if the error says that nothing was done, else failed.
+pub fn ended_by(verb: Verb, reference: &str, error: &CommandError) -> Step {
+    if error.code.is_refusal() { refused(verb, reference, error) } else { failed(error) }
+}
+
 /// That an action was refused, as the store would keep it.
 pub fn refused(verb: Verb, reference: &str, error: &CommandError) -> Step {
-    Step::Refused {
-        verb,
-        reference: bounded(&redact::redact(reference), REFERENCE_LIMIT),
-        code: error.code.name().to_owned(),
-        message: bounded(&redact::redact(&error.message), MESSAGE_LIMIT),
-    }
+    let (code, message) = told(error);
+    Step::Refused { verb, reference: bounded(&redact::redact(reference), REFERENCE_LIMIT), code, message }
+}
+
+/// That an action failed, as the store would keep it.
+pub fn failed(error: &CommandError) -> Step {
+    let (code, message) = told(error);
+    Step::Failed { code, message }
+}
+
+fn told(error: &CommandError) -> (String, String) {
+    (error.code.name().to_owned(), bounded(&redact::redact(&error.message), MESSAGE_LIMIT))
 }
 
 /// A fresh id for an action.

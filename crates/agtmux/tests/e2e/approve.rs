@@ -243,9 +243,13 @@ fn a_question_in_words_is_not_answered() {
     assert_eq!((refused.code, &refused.error()["code"]), (4, &"E_PRECONDITION_FAILED".into()));
 }
 
-/// Has the agent draw a dialog and wait for one key, as Claude Code would. The key is in the file that is returned.
+/// Clears the screen.
+const CLEAR: &str = "printf '\\033[2J\\033[H'; ";
+
+/// Has the agent draw a dialog and wait for one key, as Claude Code would, and then do something. The key is in the file that
+/// is returned.
 #[track_caller]
-fn draw(agent: &FakeAgent, command: &str, stays: bool) -> PathBuf {
+fn draw(agent: &FakeAgent, command: &str, then: &str) -> PathBuf {
     let key = agent.dir.join(format!("key-{}", command.replace(|c: char| !c.is_ascii_alphanumeric(), "")));
     let rows = [
         "\\033[2J\\033[H\\033[38;5;153m────────────────────\\033[0m",
@@ -258,10 +262,9 @@ fn draw(agent: &FakeAgent, command: &str, stays: bool) -> PathBuf {
         "",
         " Esc to cancel · Tab to amend\\033[5;2H",
     ];
-    let gone = if stays { "" } else { "printf '\\033[2J\\033[H'; " };
     let path = key.display();
     agent.tell(&format!(
-        "stty raw -echo </dev/tty; printf '%b' '{}' >/dev/tty; ( dd bs=1 count=1 of={path}.new </dev/tty 2>/dev/null; {gone}mv {path}.new {path} ) &",
+        "stty raw -echo </dev/tty; printf '%b' '{}' >/dev/tty; ( dd bs=1 count=1 of={path}.new </dev/tty 2>/dev/null; {then}mv {path}.new {path} ) &",
         rows.join("\\r\\n")
     ));
     key
@@ -274,7 +277,7 @@ fn a_key_answers_the_dialog_that_was_read() {
     environment.start_daemon();
     let agent = environment.agent("claude");
     for (verb, command, key) in [("approve", "touch one", "1"), ("deny", "touch two", "3")] {
-        let pressed = draw(&agent, command, false);
+        let pressed = draw(&agent, command, CLEAR);
         tell_unheld(&agent, &tool("PermissionRequest", command, None));
         let said = environment.agtmux(&[verb, &agent.pane, "--json"]).ok().json();
         assert_eq!((&said["way"], &said["prompt"]["subject"]), (&"keys".into(), &format!("Bash: {command}").into()));
@@ -282,7 +285,7 @@ fn a_key_answers_the_dialog_that_was_read() {
         tell(&agent, &tool("PostToolUse", command, None));
     }
     // Another dialog than the one that the hook told of.
-    let pressed = draw(&agent, "rm three", false);
+    let pressed = draw(&agent, "rm three", CLEAR);
     tell_unheld(&agent, &tool("PermissionRequest", "touch three", None));
     let refused = environment.agtmux(&["approve", &agent.pane, "--json"]);
     assert_eq!((refused.code, &refused.error()["code"]), (4, &"E_PRECONDITION_FAILED".into()));
@@ -293,11 +296,29 @@ fn a_key_answers_the_dialog_that_was_read() {
     environment.tmux().run(&["send-keys", "-t", &agent.pane, "x"]);
     wait_for("the dialog to be over", || fs::read_to_string(&pressed));
     tell(&agent, &tool("PostToolUse", "touch three", None));
-    let pressed = draw(&agent, "touch four", true);
+    let pressed = draw(&agent, "touch four", "");
     tell_unheld(&agent, &tool("PermissionRequest", "touch four", None));
     let unconfirmed = environment.agtmux(&["approve", &agent.pane, "--json"]);
     assert_eq!((unconfirmed.code, &unconfirmed.error()["code"]), (1, &"E_UNCONFIRMED".into()));
     assert_eq!(wait_for("the key", || fs::read_to_string(&pressed)), "1");
+}
+
+/// Whatever is seen of the agent afterwards, a key that was pressed was pressed, and nobody is told that nothing was done.
+#[test]
+fn a_key_that_ends_the_agent_was_pressed() {
+    let environment = TestEnvironment::with_tmux();
+    environment.start_daemon();
+    let agent = environment.agent("claude");
+    let pressed = draw(&agent, "touch one", "kill -KILL $$; ");
+    tell_unheld(&agent, &tool("PermissionRequest", "touch one", None));
+    let unconfirmed = environment.agtmux(&["approve", &agent.pane, "--json"]);
+    assert_eq!((unconfirmed.code, &unconfirmed.error()["code"]), (1, &"E_UNCONFIRMED".into()), "{unconfirmed:#?}");
+    // The hangup of the pane may come before the file has its name.
+    let key = || fs::read_to_string(&pressed).or_else(|_| fs::read_to_string(pressed.with_extension("new")));
+    assert_eq!(wait_for("the key", key), "1");
+    let audit = environment.agtmux(&["events", "--audit", "--json"]).ok().json();
+    let last = audit["items"].as_array().unwrap().last().unwrap().clone();
+    assert_eq!((&last["verb"], &last["outcome"]), (&"approve".into(), &"done".into()), "{last:#}");
 }
 
 /// As [`tell`], by a hook whose settings do not name the event: it does not wait.

@@ -19,7 +19,7 @@ use agtmux_wire::error::ErrorCode;
 use tokio::time::{Instant, sleep};
 
 use super::super::Hands;
-use super::super::aim::{Mark, STEP_DEADLINE, mark, missed, tmux_failed};
+use super::super::aim::{Mark, STEP_DEADLINE, act_failed, mark, missed};
 use super::super::look::Eye;
 use crate::error::CommandError;
 
@@ -60,12 +60,12 @@ pub(super) async fn press(
     tracing::debug!(runtime = %aimed.runtime, key, label, "answers by a key");
     let send = Script::from(&Command::new("send-keys").target(guard.pane).arg(&key));
     let script = if_shown(guard.pane, &dialog.rows, &send);
-    match guarded(&plain, &guard, &script, &Script::new(), STEP_DEADLINE).await.map_err(|error| tmux_failed(&error))? {
+    match guarded(&plain, &guard, &script, &Script::new(), STEP_DEADLINE).await.map_err(|error| act_failed(&error))? {
         Acted::Done(printed) if was_shown(&printed) => {}
         Acted::Done(_) => return Err(gone(aimed)),
         Acted::Refused(mismatch) => return Err(missed(&mismatch)),
     }
-    Ok((is_gone(&eye, &dialog).await?, subject(&seen)))
+    Ok((is_gone(&eye, &dialog).await, subject(&seen)))
 }
 
 /// The dialog on a screen, if it is the question that was read.
@@ -102,16 +102,18 @@ fn choice(hands: &Hands, aimed: &AimedAt, decision: &Decision, dialog: &Dialog) 
     })
 }
 
-/// Whether the dialog goes away, or makes room for another.
-async fn is_gone(eye: &Eye, dialog: &Dialog) -> Result<bool, CommandError> {
+/// Whether the dialog is seen to go away, or to make room for another. The key was pressed, whatever is seen.
+async fn is_gone(eye: &Eye, dialog: &Dialog) -> bool {
     let begun = Instant::now();
     loop {
-        let shown = eye.look().await?.composer.dialog;
-        if shown.is_none_or(|shown| shown.prompt_hash != dialog.prompt_hash) {
-            return Ok(true);
+        let Ok(seen) = eye.look().await else {
+            return false;
+        };
+        if seen.composer.dialog.is_none_or(|shown| shown.prompt_hash != dialog.prompt_hash) {
+            return true;
         }
         if begun.elapsed() > PATIENCE {
-            return Ok(false);
+            return false;
         }
         sleep(PAUSE).await;
     }

@@ -11,7 +11,7 @@ use agtmux_wire::send::SendEffect;
 use tokio::time::{Instant, sleep};
 
 use super::{Desk, effect};
-use crate::act::aim::{STALE_HINT, STEP_DEADLINE, missed, tmux_failed};
+use crate::act::aim::{STALE_HINT, STEP_DEADLINE, act_failed, missed, tmux_failed};
 use crate::error::CommandError;
 
 /// Keys that a person typed may take so long to be drawn.
@@ -61,7 +61,7 @@ impl Desk {
                     let paste = buffer.paste(self.guard.pane, self.rules.paste == Paste::Bracketed);
                     let script = Script::from(&paste);
                     let acted = guarded(&self.eye.plain, &self.guard, &script, &buffer.clear(), STEP_DEADLINE).await;
-                    acted.map(|acted| (acted, seen)).map_err(|error| tmux_failed(&error))
+                    acted.map(|acted| (acted, seen)).map_err(|error| act_failed(&error))
                 }
                 Err(error) => Err(error),
             };
