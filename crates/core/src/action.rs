@@ -10,9 +10,12 @@
 //! | verb | needs an agent | its state must stay | and |
 //! |---|---|---|---|
 //! | attach, view-output | no | no | the agent in the pane, if there was one, is the same |
-//! | send | yes | yes | nothing blocks it, it is not compacting |
+//! | send | yes | but for turns | nothing blocks it, it is not compacting |
 //! | kill | yes | yes | |
 //! | approve, deny | yes | yes | it asks for permission, and for the same thing |
+//!
+//! A turn that began or ended is no reason to keep a text back, unless the person named a state: whoever types looks at the
+//! screen first, and a busy agent takes the text for afterwards. The turn may well have begun by the text sent before.
 //!
 //! `force_stale` sets aside what is written under *state* and *and*, but never whom the action is aimed at, and never what
 //! an approval is for: text that is typed at a dialog answers it, and nobody has read a prompt that has changed since.
@@ -83,9 +86,15 @@ impl Verb {
         matches!(self, Self::Attach | Self::ViewOutput)
     }
 
-    /// Whether it was decided on the agent's state.
-    const fn rests_on_state(self) -> bool {
-        matches!(self, Self::Send | Self::Kill | Self::Approve | Self::Deny)
+    /// Whether what was decided on one state may be done in another.
+    fn is_indifferent(self, then: State, now: State) -> bool {
+        let matters = |state: State| match (self, state) {
+            (Self::Attach | Self::ViewOutput | Self::Spawn | Self::Adopt, _) => None,
+            // Time alone makes `idle` of `completed`.
+            (_, State::Idle | State::Completed) | (Self::Send, State::Running) => Some(State::Idle),
+            (Self::Send | Self::Kill | Self::Approve | Self::Deny, state) => Some(state),
+        };
+        matters(then) == matters(now)
     }
 }
 
@@ -350,8 +359,7 @@ impl Engine {
         };
         if let (Some(aimed), Some(runtime)) = (&snapshot.runtime, runtime) {
             let (then, now_is) = (aimed.state, runtime.verdict.state);
-            let moved = snapshot.verb.rests_on_state() && at_rest(then) != at_rest(now_is);
-            if moved && !snapshot.conditions.force_stale {
+            if !snapshot.verb.is_indifferent(then, now_is) && !snapshot.conditions.force_stale {
                 let message =
                     format!("{} was {} when this was decided and is {} now", aimed.runtime, then.name(), now_is.name());
                 return Err(refuse(RefusalCode::PreconditionFailed, message).hint("look again, then ask again"));
@@ -523,11 +531,6 @@ fn meets(conditions: &Conditions, runtime: &Runtime, now: Timestamp) -> Result<(
             .hint("allow more with --if-updated-within, or leave it out"));
     }
     Ok(())
-}
-
-/// `completed` becomes `idle` by the mere passing of time, so the two are one for whoever decided on either.
-fn at_rest(state: State) -> State {
-    if state == State::Completed { State::Idle } else { state }
 }
 
 fn stale(message: String) -> Refusal {

@@ -321,3 +321,19 @@ fn two_texts_at_once_do_not_mix() {
     submitted.sort();
     assert_eq!(submitted, texts);
 }
+
+/// The first one sets the agent to work, and so the others are for afterwards.
+#[test]
+fn texts_at_once_reach_an_agent_that_begins_to_work() {
+    let environment = environment();
+    let composer = Composer::start(&environment, "lag=50 works=1");
+    let texts = ["fix the bug", "run the tests", "write it down"];
+    let senders =
+        texts.map(|text| environment.agtmux_in_background(&["send", &composer.pane, "--text", text, "--json"]));
+    let mut effects = senders.map(|sender| sender.finish().ok().json()["effect"].as_str().unwrap().to_owned());
+    effects.sort();
+    assert_eq!(effects, ["queued", "queued", "starts"]);
+    let mut submitted = composer.submitted();
+    submitted.sort();
+    assert_eq!(submitted, texts);
+}

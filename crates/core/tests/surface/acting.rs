@@ -4,7 +4,7 @@ use crate::world::{World, signal};
 use agtmux_core::action::{Conditions, Snapshot, Verb, Wish};
 use agtmux_core::event::{Ending, Fact, Health, ProcessState};
 use agtmux_core::id::{ActionId, PaneKey, RuntimeId, TargetName};
-use agtmux_core::signal::{Blocking, Composer, InputKind, Signal, Source, Work};
+use agtmux_core::signal::{Blocking, Cause, Composer, InputKind, Outcome, Signal, Source, Work};
 use agtmux_core::state::State;
 use agtmux_core::time::{Span, Timestamp};
 
@@ -120,13 +120,36 @@ fn a_snapshot_holds_only_while_nothing_it_rests_on_changes() {
     stage.world.apply_at(stage.world.engine.now() + Span::seconds(1), Fact::Tick);
     stage.hear(Source::Hook, Signal::TurnStarted);
     insta::assert_snapshot!(stage.recheck(&send), @"E_SNAPSHOT_EXPIRED: what this was decided on is too old to act on");
-    let send = stage.prepare(Verb::Send, Conditions::default()).unwrap();
+    let kill = stage.prepare(Verb::Kill, Conditions::default()).unwrap();
     stage.hear(Source::Hook, Signal::Idle);
-    insta::assert_snapshot!(stage.recheck(&send), @"E_PRECONDITION_FAILED: RT was running when this was decided and is idle now");
-    let forced = stage.prepare(Verb::Send, only(|c| c.force_stale = true)).unwrap();
+    insta::assert_snapshot!(stage.recheck(&kill), @"E_PRECONDITION_FAILED: RT was running when this was decided and is idle now");
+    let forced = stage.prepare(Verb::Kill, only(|c| c.force_stale = true)).unwrap();
     stage.hear(Source::Hook, Signal::TurnStarted);
     assert_eq!(stage.recheck(&forced), "ok");
     assert!(stage.recheck(&look).starts_with("E_SNAPSHOT_EXPIRED"));
+}
+
+/// F53: of two texts that are sent at once the first makes the agent run, and the second is for afterwards.
+#[test]
+fn a_turn_that_began_or_ended_keeps_no_text_back() {
+    let mut stage = stage("idle");
+    let send = stage.prepare(Verb::Send, Conditions::default()).unwrap();
+    let only_idle = stage.prepare(Verb::Send, only(|c| c.state = Some(State::Idle))).unwrap();
+    let kill = stage.prepare(Verb::Kill, Conditions::default()).unwrap();
+    stage.hear(Source::Hook, Signal::TurnStarted);
+    assert_eq!(stage.recheck(&send), "ok");
+    insta::assert_snapshot!(stage.recheck(&only_idle), @"E_PRECONDITION_FAILED: RT is running, not idle");
+    insta::assert_snapshot!(stage.recheck(&kill), @"E_PRECONDITION_FAILED: RT was idle when this was decided and is running now");
+    let send = stage.prepare(Verb::Send, Conditions::default()).unwrap();
+    stage.hear(Source::Hook, Signal::TurnEnded { outcome: Outcome::Done });
+    assert_eq!(stage.recheck(&send), "ok");
+    stage.hear(Source::Hook, Signal::TurnEnded { outcome: Outcome::Failed { cause: Cause::Auth } });
+    insta::assert_snapshot!(stage.recheck(&send), @"E_PRECONDITION_FAILED: RT was running when this was decided and is error now");
+    stage.hear(Source::Hook, Signal::TurnStarted);
+    stage.hear(Source::Hook, Signal::Working { with: Work::Compacting });
+    insta::assert_snapshot!(stage.recheck(&send), @"E_BLOCKED: RT is compacting its conversation; text typed now can get lost");
+    stage.asks("rm");
+    insta::assert_snapshot!(stage.recheck(&send), @"E_PRECONDITION_FAILED: RT was running when this was decided and is waiting_approval now");
 }
 
 /// I5: what lives in the pane afterwards is never acted on, forced or not.

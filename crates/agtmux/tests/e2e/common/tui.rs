@@ -146,6 +146,8 @@ struct Manners {
     lag: Duration,
     /// So many presses of Enter are lost.
     swallow: u32,
+    /// A prompt makes it busy.
+    works: bool,
 }
 
 impl Manners {
@@ -156,6 +158,7 @@ impl Manners {
             match name {
                 "lag" => manners.lag = Duration::from_millis(value.into()),
                 "swallow" => manners.swallow = value,
+                "works" => manners.works = value > 0,
                 _ => panic!("{name}"),
             }
         }
@@ -305,6 +308,7 @@ impl Tui {
                 if self.busy {
                     self.queued.push(text);
                 }
+                self.busy |= self.manners.works;
             }
             '\r' => {}
             '\u{7f}' => drop(self.text.pop()),
