@@ -11,7 +11,7 @@
 //! ever resolved: the candidates are listed instead.
 
 use crate::engine::Engine;
-use crate::event::Place;
+use crate::event::{Ending, Place};
 use crate::id::{PaneId, PaneKey, RuntimeId, TargetName, WindowId};
 use crate::runtime::Runtime;
 
@@ -149,9 +149,26 @@ impl Engine {
         let named: Vec<_> = self.live().filter(|runtime| runtime.name.as_deref() == Some(name)).collect();
         match named.as_slice() {
             [] if name.starts_with("rt_") => self.runtime_by_prefix(text, name),
-            [] => Err(RefError::NotFound { text: text.to_owned(), hint: Some(format!("a reference is {GRAMMAR}")) }),
+            [] => {
+                let over = self.last_named(name).map(|(runtime, how)| {
+                    format!(
+                        "the agent of that name, {}, is over: {}; `agtmux resume {name}` goes on with it",
+                        runtime.id,
+                        how.name()
+                    )
+                });
+                let hint = over.unwrap_or_else(|| format!("a reference is {GRAMMAR}"));
+                Err(RefError::NotFound { text: text.to_owned(), hint: Some(hint) })
+            }
             found => one_runtime(text, found),
         }
+    }
+
+    /// The agent that had a name last, of those that are over.
+    fn last_named(&self, name: &str) -> Option<(&Runtime, Ending)> {
+        let all = self.state().topology.runtimes.values().filter(|runtime| runtime.name.as_deref() == Some(name));
+        let over = all.filter_map(|runtime| runtime.ended.map(|(how, at)| (at, runtime, how)));
+        over.max_by_key(|(at, _, _)| *at).map(|(_, runtime, how)| (runtime, how))
     }
 
     fn runtime_by_prefix(&self, text: &str, prefix: &str) -> Result<Resolved, RefError> {

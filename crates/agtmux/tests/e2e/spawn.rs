@@ -352,6 +352,9 @@ fn a_conversation_is_gone_on_with() {
         None => Ok(()),
         Some(pane) => Err(format!("{pane:#}")),
     });
+    let late = environment.agtmux(&["send", "api", "--text", "hello", "--json"]);
+    let hint = late.error()["hint"].to_string();
+    assert!(hint.contains(&runtime) && hint.contains("`agtmux resume api`"), "{late:#?}");
     environment.kill_daemon();
     let mut ended = vec!["api".to_owned(), runtime, "c0ffee-1".to_owned()];
     while let Some(reference) = ended.pop() {
