@@ -185,16 +185,32 @@ impl Arbiter {
         }
     }
 
-    /// Goes on with what is under way, as far as that is possible now. Gives the id of an injection that has just been
-    /// submitted. To be called after each write, and when [`Self::deadline`] has come.
-    pub fn turn(&mut self, now: u64, agent: &mut Buffer) -> Option<String> {
-        let mut submitted = None;
+    /// Allows an injection to be submitted that waits for that, or says how far it is.
+    pub fn submit(&mut self, id: String) -> Answer {
+        match &mut self.phase {
+            Phase::Typing { script, .. } if script.id == id && script.is_waiting() => {
+                script.allow();
+                Answer::Accepted { id }
+            }
+            _ => self.state(id),
+        }
+    }
+
+    /// Goes on with what is under way, as far as that is possible now. Gives what whoever asked for an injection is to be told that
+    /// has just ended. To be called after each write, and when [`Self::deadline`] has come.
+    pub fn turn(&mut self, now: u64, agent: &mut Buffer) -> Option<Answer> {
+        let mut ended = None;
         loop {
             match &mut self.phase {
-                Phase::Open => return submitted,
+                Phase::Open => return ended,
                 Phase::Typing { script, pause_ms, not_before, hold_until } => {
-                    if now < (*not_before).min(*hold_until) {
-                        return submitted;
+                    let due = if script.is_waiting() { *hold_until } else { (*not_before).min(*hold_until) };
+                    if now < due {
+                        return ended;
+                    }
+                    if script.is_waiting() {
+                        script.leave();
+                        ended = Some(Answer::Left { id: script.id.clone() });
                     }
                     if script.is_over() {
                         self.phase = Phase::Releasing { next_at: now };
@@ -203,7 +219,7 @@ impl Arbiter {
                     let written = agent.push(script.unwritten());
                     script.wrote(written);
                     if !script.unwritten().is_empty() || !agent.is_empty() {
-                        return submitted;
+                        return ended;
                     }
                     let progress;
                     (*pause_ms, progress) = script.next();
@@ -211,7 +227,7 @@ impl Arbiter {
                     if let Some(progress) = progress {
                         self.seen.set(&script.id, progress);
                         if progress == Progress::Submitted {
-                            submitted = Some(script.id.clone());
+                            ended = Some(Answer::Submitted { id: script.id.clone() });
                         }
                     }
                 }
@@ -221,13 +237,13 @@ impl Arbiter {
                         continue;
                     };
                     if now < *next_at || (agent.room() < length && !agent.is_empty()) {
-                        return submitted;
+                        return ended;
                     }
                     let released = agent.push(&self.held.waiting()[..length]);
                     self.held.consume(released);
                     if released < length {
                         self.pieces[0].length -= released;
-                        return submitted;
+                        return ended;
                     }
                     self.pieces.pop_front();
                     *next_at = now + self.pieces.front().map_or(0, |next| next.pause_ms);
@@ -244,6 +260,7 @@ impl Arbiter {
         match &self.phase {
             _ if !agent.is_empty() => None,
             Phase::Open => None,
+            Phase::Typing { script, hold_until, .. } if script.is_waiting() => Some(*hold_until),
             Phase::Typing { not_before, hold_until, .. } => Some((*not_before).min(*hold_until)),
             Phase::Releasing { next_at } => Some(*next_at),
         }
@@ -297,8 +314,10 @@ mod tests {
     enum Event {
         /// The person presses something.
         Keys(Vec<u8>),
-        /// A message is to be typed, perhaps into a draft.
-        Message { length: usize, even_if_draft: bool },
+        /// A message is to be typed, perhaps into a draft, and perhaps not to be submitted before that is allowed.
+        Message { length: usize, even_if_draft: bool, waits: bool },
+        /// The last message may be submitted.
+        Allow,
         /// The agent reads so many bytes.
         Read(usize),
         /// Time passes.
@@ -322,8 +341,9 @@ mod tests {
         ]);
         prop_oneof![
             4 => keys.prop_map(|keys| Event::Keys(keys.to_vec())),
-            2 => (1usize..70_000, any::<bool>())
-                .prop_map(|(length, even_if_draft)| Event::Message { length, even_if_draft }),
+            2 => (1usize..70_000, any::<bool>(), any::<bool>())
+                .prop_map(|(length, even_if_draft, waits)| Event::Message { length, even_if_draft, waits }),
+            2 => Just(Event::Allow),
             3 => (1usize..100_000).prop_map(Event::Read),
             3 => (0u64..3_000).prop_map(Event::Wait),
         ]
@@ -335,7 +355,8 @@ mod tests {
         #[test]
         fn keys_and_messages_arrive_whole(events in proptest::collection::vec(event(), 1..80)) {
             let (mut arbiter, mut agent) = (Arbiter::default(), Buffer::new(64 * 1_024));
-            let (mut now, mut typed, mut read, mut accepted) = (0, Vec::new(), Vec::new(), Vec::new());
+            let (mut now, mut typed, mut read) = (0, Vec::new(), Vec::new());
+            let mut accepted: Vec<(usize, Vec<u8>)> = Vec::new();
             let take = |agent: &mut Buffer, read: &mut Vec<u8>, count: usize| {
                 let count = count.min(agent.waiting().len());
                 read.extend_from_slice(&agent.waiting()[..count]);
@@ -347,20 +368,26 @@ mod tests {
                         arbiter.input(&keys, now, &mut agent);
                         typed.extend(keys);
                     },
-                    Event::Message { length, even_if_draft } => {
+                    Event::Message { length, even_if_draft, waits } => {
                         // No byte of a key, so that messages can be told from keys.
                         let body = vec![b'A' + u8::try_from(number % 26).expect("a letter"); length];
-                        let request = Inject { even_if_draft, ..inject(number) };
+                        let request = Inject { even_if_draft, waits, ..inject(number) };
                         let draft = arbiter.status(now, SCREEN).draft;
                         match arbiter.inject(&request, body.clone(), now, SCREEN) {
                             Answer::Accepted { .. } => {
                                 prop_assert!(even_if_draft || !draft);
-                                accepted.push([b"\x1b[200~", &body[..], b"\x1b[201~\r"].concat());
+                                let enter: &[u8] = if waits { b"" } else { b"\r" };
+                                accepted.push((number, [b"\x1b[200~", &body[..], b"\x1b[201~", enter].concat()));
                             }
                             Answer::Busy { .. } => {}
                             other => prop_assert!(false, "{other:?}"),
                         }
                     }
+                    Event::Allow => if let Some((number, message)) = accepted.last_mut()
+                        && matches!(arbiter.submit(number.to_string()), Answer::Accepted { .. })
+                    {
+                        message.push(b'\r');
+                    },
                     Event::Read(count) => take(&mut agent, &mut read, count),
                     Event::Wait(ms) => now += ms,
                 }
@@ -374,7 +401,7 @@ mod tests {
             prop_assert_eq!(arbiter.deadline(&agent), None);
             let mut rest = &read[..];
             let mut keys = Vec::new();
-            for message in &accepted {
+            for (_, message) in &accepted {
                 let at = memchr::memmem::find(rest, message);
                 prop_assert!(at.is_some(), "a message is not whole");
                 keys.extend_from_slice(&rest[..at.unwrap_or(0)]);
@@ -455,8 +482,39 @@ mod tests {
         arbiter.turn(2_000, &mut agent);
         assert_eq!(agent.waiting(), b"\r");
         agent.consume(1);
-        assert_eq!(arbiter.turn(2_001, &mut agent).as_deref(), Some("1"));
+        assert_eq!(arbiter.turn(2_001, &mut agent), Some(Answer::Submitted { id: "1".to_owned() }));
         assert_eq!(agent.waiting(), b"key");
+    }
+
+    /// What waits to be allowed is submitted then, and not at all when keys cannot be held any longer. Either way they follow.
+    #[test]
+    fn what_waits_is_submitted_in_time_or_left() {
+        for (allowed_at, expected) in [(Some(700), "submitted"), (None, "left"), (Some(2_100), "left")] {
+            let (mut arbiter, mut agent) = (Arbiter::default(), Buffer::new(64 * 1_024));
+            arbiter.inject(&Inject { waits: true, ..inject(1) }, b"text".to_vec(), 0, SCREEN);
+            let (mut read, mut ended) = (Vec::new(), Vec::new());
+            for now in 0..3_000 {
+                if now == 300 {
+                    arbiter.input(b"key", now, &mut agent);
+                }
+                if allowed_at == Some(now) {
+                    arbiter.submit("1".to_owned());
+                }
+                ended.extend(arbiter.turn(now, &mut agent));
+                read.extend_from_slice(agent.waiting());
+                agent.consume(usize::MAX);
+                ended.extend(arbiter.turn(now, &mut agent));
+            }
+            let (id, body) = ("1".to_owned(), "\x1b[200~text\x1b[201~");
+            if expected == "submitted" {
+                assert_eq!(
+                    (&ended[..], &read[..]),
+                    (&[Answer::Submitted { id }][..], format!("{body}\rkey").as_bytes())
+                );
+            } else {
+                assert_eq!((&ended[..], &read[..]), (&[Answer::Left { id }][..], format!("{body}key").as_bytes()));
+            }
+        }
     }
 
     /// An Enter that is read together with the paste before it is taken for a part of it. So the pause between them is counted

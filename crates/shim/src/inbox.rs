@@ -62,7 +62,7 @@ impl Inbox {
 fn body_length(request: &Request) -> Result<usize, Malformed> {
     let (id, length, keys) = match request {
         Request::Status => return Ok(0),
-        Request::State { id } => (id, 0, 0),
+        Request::State { id } | Request::Submit { id } => (id, 0, 0),
         Request::Inject(inject) => (&inject.id, inject.length, inject.before.len().max(inject.submit.len())),
     };
     let is_sane = !id.is_empty() && id.len() <= ID_LIMIT && length <= BODY_LIMIT && keys <= KEYS_LIMIT;

@@ -30,6 +30,11 @@ pub enum Request {
     },
     /// Type something, once.
     Inject(Inject),
+    /// Submit what [waits](Inject::waits) for that.
+    Submit {
+        /// The id.
+        id: String,
+    },
 }
 
 /// Something to type: keys, then a body, then keys, with pauses between and the person's keys held throughout. All parts may be
@@ -52,6 +57,9 @@ pub struct Inject {
     pub delay_ms: u64,
     /// The keys that submit, by default Enter.
     pub submit: String,
+    /// Whether the keys that submit wait for [`Request::Submit`], while the person's keys are held: whoever asks wants to see the
+    /// body where it belongs first. If they do not say so as long as keys may be held, it is not submitted.
+    pub waits: bool,
     /// The longest that a person's keys may be held. After that nothing is waited for any more.
     pub hold_ms: u64,
     /// Type also into what somebody may be writing.
@@ -73,6 +81,7 @@ impl Default for Inject {
             paste: Paste::Auto,
             delay_ms: 150,
             submit: "\r".to_owned(),
+            waits: false,
             hold_ms: HOLD_LIMIT_MS,
             even_if_draft: false,
             empty_at: None,
@@ -103,6 +112,11 @@ pub enum Answer {
     },
     /// All of it has been handed to the terminal.
     Submitted {
+        /// The id.
+        id: String,
+    },
+    /// The body has been handed to the terminal, and nobody said in time that it may be submitted.
+    Left {
         /// The id.
         id: String,
     },

@@ -1,6 +1,5 @@
 //! The loop that passes bytes on, both ways.
 
-use std::collections::VecDeque;
 use std::os::fd::{AsFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
@@ -66,8 +65,8 @@ pub(crate) struct Relay<'a> {
     modes: Modes,
     output: u64,
     arbiter: Arbiter,
-    /// Who is to be told when an injection has been submitted.
-    asked: VecDeque<(u64, String)>,
+    /// Who is to be told when the injection that is typed has ended.
+    asked: Option<u64>,
     began: Instant,
     ending: Option<Ending>,
 }
@@ -98,7 +97,7 @@ impl<'a> Relay<'a> {
             modes: Modes::default(),
             output: 0,
             arbiter: Arbiter::default(),
-            asked: VecDeque::new(),
+            asked: None,
             began: Instant::now(),
             ending: None,
         }
@@ -277,9 +276,11 @@ impl<'a> Relay<'a> {
         loop {
             let now = self.now();
             self.look_at_agent(now);
-            if let Some(id) = self.arbiter.turn(now, &mut self.to_agent) {
-                self.submitted = Some((now, self.output));
-                self.tell_submitted(&id);
+            if let Some(ended) = self.arbiter.turn(now, &mut self.to_agent) {
+                if matches!(ended, Answer::Submitted { .. }) {
+                    self.submitted = Some((now, self.output));
+                }
+                self.tell(&ended);
             }
             let Some(agent) = &self.agent else { return self.to_agent.consume(usize::MAX) };
             if self.to_agent.is_empty() {
@@ -375,6 +376,7 @@ impl<'a> Relay<'a> {
         match arrived {
             Err(_) => NO_MEMORY,
             Ok((Request::State { id }, _)) => self.arbiter.state(id),
+            Ok((Request::Submit { id }, _)) => self.arbiter.submit(id),
             Ok((Request::Status, _)) => Answer::Status(Status {
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 child: self.child,
@@ -384,18 +386,17 @@ impl<'a> Relay<'a> {
             Ok((Request::Inject(inject), body)) => {
                 let answer = self.arbiter.inject(&inject, body, now, screen);
                 if matches!(answer, Answer::Accepted { .. }) {
-                    self.asked.push_back((guest, inject.id));
+                    self.asked = Some(guest);
                 }
                 answer
             }
         }
     }
 
-    fn tell_submitted(&mut self, id: &str) {
-        while let Some((guest, asked)) = self.asked.pop_front() {
-            if let Some(door) = self.door.as_mut().filter(|_| asked == id) {
-                door.tell(guest, &Answer::Submitted { id: asked });
-            }
+    /// Tells whoever asked for the injection that has just ended.
+    fn tell(&mut self, ended: &Answer) {
+        if let (Some(guest), Some(door)) = (self.asked.take(), &mut self.door) {
+            door.tell(guest, ended);
         }
     }
 

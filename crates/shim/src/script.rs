@@ -14,6 +14,8 @@ pub(crate) struct Script {
     pub(crate) id: String,
     steps: Vec<Step>,
     at: usize,
+    /// The step that waits to be allowed.
+    waits_at: Option<usize>,
 }
 
 /// Bytes to write, and what is so when they are written.
@@ -58,7 +60,8 @@ impl Script {
             steps[end].progress = Some(Progress::Pasted);
             steps[end].pause_ms = inject.delay_ms;
         }
-        Ok(Self { id: inject.id.clone(), steps, at: 0 })
+        let waits_at = (inject.waits && has_body && submits).then(|| steps.len() - 1);
+        Ok(Self { id: inject.id.clone(), steps, at: 0, waits_at })
     }
 
     /// What has to be written before the next pause.
@@ -78,6 +81,21 @@ impl Script {
         let step = self.steps.get(self.at).map_or((0, None), |step| (step.pause_ms, step.progress));
         self.at += 1;
         step
+    }
+
+    /// Whether the next step is not allowed yet.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.waits_at == Some(self.at)
+    }
+
+    /// Allows what waits.
+    pub(crate) fn allow(&mut self) {
+        self.waits_at = None;
+    }
+
+    /// Leaves out what is not written.
+    pub(crate) fn leave(&mut self) {
+        self.steps.truncate(self.at);
     }
 
     /// Whether a part of the step is written.

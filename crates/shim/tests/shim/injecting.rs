@@ -195,3 +195,39 @@ fn a_program_that_does_not_read_loses_nothing() {
     assert!(wrapped.wait_log(expected.len()) == expected);
     assert_eq!(visitor.answer(), Some(Answer::Submitted { id: "a".to_owned() }));
 }
+
+/// What waits to be allowed is submitted when it is, with the keys of the person held until then; and what is not allowed stays.
+#[test]
+fn what_waits_is_submitted_when_it_may_be() {
+    let mut wrapped = Wrapped::recorder();
+    let (mut asks, mut allows) = (wrapped.visitor(), wrapped.visitor());
+    let mut submit = |id: &str| {
+        allows.send(&Request::Submit { id: id.to_owned() }, b"");
+        allows.answer().unwrap()
+    };
+    let id = "a".to_owned();
+    assert_eq!(submit("a"), Answer::Unseen { id: id.clone() });
+    assert_eq!(asks.inject(&Inject { waits: true, ..inject("a") }, b"text"), Answer::Accepted { id: id.clone() });
+    let body = b"\x1b[200~text\x1b[201~";
+    assert_eq!(wrapped.wait_log(body.len()), body);
+    wrapped.keys(b"mine");
+    wait_for("it to wait", || match submit("a") {
+        Answer::Accepted { .. } => Ok(()),
+        other => Err(format!("{other:?}")),
+    });
+    assert_eq!(asks.answer(), Some(Answer::Submitted { id: id.clone() }));
+    let expected = [&body[..], b"\rmine"].concat();
+    assert_eq!(wrapped.wait_log(expected.len()), expected);
+    assert_eq!(submit("a"), Answer::Duplicate { id, state: Progress::Submitted });
+    // The draft is sent, so that another may be asked for.
+    wrapped.keys(b"\r");
+    let id = "b".to_owned();
+    wait_for("another one", || match asks.inject(&Inject { waits: true, hold_ms: 300, ..inject("b") }, b"more") {
+        Answer::Accepted { .. } => Ok(()),
+        other => Err(format!("{other:?}")),
+    });
+    assert_eq!(asks.answer(), Some(Answer::Left { id: id.clone() }));
+    assert_eq!(submit("b"), Answer::Duplicate { id, state: Progress::Pasted });
+    let expected = [&expected[..], b"\r\x1b[200~more\x1b[201~"].concat();
+    assert_eq!(wrapped.wait_log(expected.len()), expected);
+}
