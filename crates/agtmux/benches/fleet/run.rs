@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use rustix::process::Signal;
 
 use crate::cleanup;
@@ -63,10 +63,20 @@ const QUICK: Plan = Plan {
     rounds: 1,
 };
 
+/// Figures that need no fleet can be measured alone; the others go together.
+const PARTS: [&str; 5] = ["exec", "wrap", "writer", "kill", "fleet"];
+
 /// What was asked for.
 struct Arguments {
     quick: bool,
     write: bool,
+    only: Option<String>,
+}
+
+impl Arguments {
+    fn wants(&self, part: &str) -> bool {
+        self.only.as_ref().is_none_or(|only| only == part)
+    }
 }
 
 pub(crate) fn main() -> Result<()> {
@@ -94,14 +104,20 @@ pub(crate) fn main() -> Result<()> {
 }
 
 fn parse(given: &[String]) -> Result<Arguments> {
-    let mut arguments = Arguments { quick: false, write: false };
+    let mut arguments = Arguments { quick: false, write: false, only: None };
     for argument in given {
-        match argument.as_str() {
-            "--quick" => arguments.quick = true,
-            "--write" => arguments.write = true,
-            other => bail!("unknown argument {other:?}; there are --quick and --write"),
+        match argument.split_once('=').unwrap_or((argument, "")) {
+            ("--quick", "") => arguments.quick = true,
+            ("--write", "") => arguments.write = true,
+            ("--only", part) if PARTS.contains(&part) => arguments.only = Some(part.to_owned()),
+            ("--only", part) => bail!("there is no {part:?} to measure; there are {PARTS:?}"),
+            _ => bail!("unknown argument {argument:?}; there are --quick, --write and --only=PART"),
         }
     }
+    ensure!(
+        arguments.only.is_none() || !arguments.write,
+        "a part of the table is not written in the place of all of it"
+    );
     Ok(arguments)
 }
 
@@ -110,24 +126,21 @@ async fn measure(arguments: &Arguments) -> Result<()> {
     let load = report::load_average();
     say(&format!("load average before: {load}"));
     let mut report = Report::default();
-    exec::measure(plan.runs, &mut report)?;
-    wrap::measure(plan.runs * 20, 64, &mut report)?;
-    durable::by_writer(plan.batches, plan.rounds, &mut report).await?;
-    kill::measure(&mut report).await?;
-    let (largest, smaller) = plan.fleets.split_last().map_or((&0, &[][..]), |split| split);
-    for agents in smaller {
-        let fleet = Fleet::of_agents(*agents)?;
-        let daemon = Daemon::settled(&fleet).await?;
-        list::measure(&fleet, plan.runs, &mut report)?;
-        idle::memory(&fleet, &daemon, "fresh", &mut report);
-        let (items, _) = daemon.wait_for_agents(*agents).await?;
-        durable::through_daemon(&daemon, &items, plan.rounds, &mut report).await?;
-        idle::memory(&fleet, &daemon, "after the posts above", &mut report);
-        if agents == &smaller[0] {
-            hook::exec(&fleet, daemon, plan.runs, &mut report).await?;
-        }
+    if arguments.wants("exec") {
+        exec::measure(plan.runs, &mut report)?;
     }
-    largest_fleet(*largest, plan, &mut report).await?;
+    if arguments.wants("wrap") {
+        wrap::measure(plan.runs * 20, 64, &mut report)?;
+    }
+    if arguments.wants("writer") {
+        durable::by_writer(plan.batches, plan.rounds, &mut report).await?;
+    }
+    if arguments.wants("kill") {
+        kill::measure(&mut report).await?;
+    }
+    if arguments.wants("fleet") {
+        fleets(plan, &mut report).await?;
+    }
 
     let table = report.markdown(&report::circumstances(&load));
     say(&format!("\n{table}"));
@@ -137,6 +150,23 @@ async fn measure(arguments: &Arguments) -> Result<()> {
         report::write_into(&document, &table)?;
     }
     Ok(())
+}
+
+async fn fleets(plan: &Plan, report: &mut Report) -> Result<()> {
+    let (largest, smaller) = plan.fleets.split_last().map_or((&0, &[][..]), |split| split);
+    for agents in smaller {
+        let fleet = Fleet::of_agents(*agents)?;
+        let daemon = Daemon::settled(&fleet).await?;
+        list::measure(&fleet, plan.runs, report)?;
+        idle::memory(&fleet, &daemon, "fresh", report);
+        let (items, _) = daemon.wait_for_agents(*agents).await?;
+        durable::through_daemon(&daemon, &items, plan.rounds, report).await?;
+        idle::memory(&fleet, &daemon, "after the posts above", report);
+        if agents == &smaller[0] {
+            hook::exec(&fleet, daemon, plan.runs, report).await?;
+        }
+    }
+    largest_fleet(*largest, plan, report).await
 }
 
 /// First what needs an unwatched fleet, then what needs a watched one, and last what uses agents up.
