@@ -44,9 +44,10 @@ impl Terminal {
     fn read(&mut self, mut count: u64) -> Result<()> {
         let mut piece = [0; 65_536];
         while count > 0 {
-            let read = self.ends.read(&mut piece)? as u64;
-            ensure!(read > 0 && read <= count, "{read} bytes where {count} were left");
-            count -= read;
+            let most = piece.len().min(usize::try_from(count)?);
+            let read = self.ends.read(&mut piece[..most])?;
+            ensure!(read > 0, "the terminal ended with {count} bytes left");
+            count -= read as u64;
         }
         Ok(())
     }
