@@ -295,6 +295,26 @@ fn a_dialog_that_it_shows_first_is_reported() {
     assert!(crate::common::is_alive(agent.pid()));
 }
 
+/// Some draw their composer a moment before they ask whether the folder is trusted. A prompt that is typed then would answer that.
+#[test]
+fn a_composer_that_makes_room_for_a_dialog_is_not_typed_at() {
+    let environment = TestEnvironment::with_tmux();
+    environment.tmux().run(&["new-session", "-d", "-s", "wide", "-x", "120", "-y", "40", "exec sleep 100000"]);
+    let recordings = Path::new(env!("CARGO_MANIFEST_DIR")).join("../agents/fixtures/recordings/codex");
+    let show = |name: &str| {
+        format!(r"printf '\033[2J\033[H'; head -c -1 '{}'", recordings.join(name).join("screen.ansi").display())
+    };
+    let (composer, dialog) = (show("nodaemon_start"), show("folder_trust_prompt"));
+    install(&environment, "codex", &format!(r"{composer}; printf '\033[37;3H'; sleep 0.7; {dialog}"));
+    let (run, dir) = spawn(&environment, &["codex", "--session", "wide", "--prompt", "hello"]);
+    assert_eq!((run.code, run.error()["code"].as_str()), (4, Some("E_BLOCKED")), "{run:#?}");
+    let answer = run.json();
+    assert_eq!((&answer["status"], &answer["prompt"]), (&"waiting_input".into(), &Value::Null), "{answer:#}");
+    let agent = FakeAgent::new(answer["pane_id"].as_str().unwrap().to_owned(), dir);
+    let shown = environment.tmux().run(&["capture-pane", "-p", "-t", &agent.pane]);
+    assert!(shown.contains("Trust this folder?") && !shown.contains("hello"), "{shown}");
+}
+
 /// A name is of the agent, and can be taken away.
 #[test]
 fn an_agent_that_is_there_is_named() {

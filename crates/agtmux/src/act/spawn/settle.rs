@@ -1,9 +1,11 @@
 //! Waiting for an agent that was started: until it is found, and takes prompts, or shows something first.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use agtmux_agents::Registry;
 use agtmux_core::id::{PaneId, RuntimeId};
-use agtmux_core::signal::{Blocking, Composer};
+use agtmux_core::signal::{Blocking, Composer, Evidence, Source};
 use agtmux_core::state::State;
 use agtmux_tmux::list::{self, Detail};
 use agtmux_tmux::open::Opened;
@@ -20,6 +22,11 @@ use crate::store::redact;
 
 /// How often the pane itself is looked at, for an agent that ended before it was ever found.
 const LOOK: Duration = Duration::from_millis(500);
+
+/// How long an agent has to look ready, and no shorter than it took to come to that: some draw their composer before they ask
+/// whether the folder is trusted, and whatever is typed then answers that.
+const STANDING: Duration = Duration::from_secs(1);
+const LONGEST_STANDING: Duration = Duration::from_secs(4);
 
 /// How many lines of a failed agent's last words are told.
 const LAST_WORDS: usize = 5;
@@ -73,6 +80,8 @@ struct Sight {
     state: State,
     reason: String,
     ready: bool,
+    /// Whether that is told by one who knows: the agent itself, or what tells every edge of it.
+    told: bool,
     asks: Option<&'static str>,
 }
 
@@ -87,21 +96,34 @@ pub(super) async fn settle(
     capability: &Capability,
     patience: Duration,
 ) -> Result<Settled, CommandError> {
-    let until = Instant::now() + patience;
+    let started = Instant::now();
+    let until = started + patience;
+    let registry = hands.manifests.now();
+    let mut ready_since: Option<Instant> = None;
     let mut roster = hands.handle.roster();
     let (socket, pane) = (plain.socket().display().to_string(), PaneId(opened.pane.0));
     let server_pid = opened.guard.server_pid;
     let mut last: Option<Sight> = None;
     while Instant::now() < until {
-        let socket = socket.clone();
-        let sight = hands.handle.read(move |world| look(world, &socket, server_pid, pane)).await?;
+        let (socket, registry) = (socket.clone(), Arc::clone(&registry));
+        let sight = hands.handle.read(move |world| look(world, &registry, &socket, server_pid, pane)).await?;
         if let Some(sight) = &sight {
             hands.handle.capabilities().bind(capability, &sight.runtime);
         }
         match sight {
             Some(sight) if sight.asks.is_some() => return Ok(asking(sight)),
-            Some(sight) if sight.ready => return Ok(seen(sight, SpawnStatus::Ready)),
-            Some(sight) => last = Some(sight),
+            Some(sight) if sight.ready => {
+                let since = *ready_since.get_or_insert_with(Instant::now);
+                let standing = (since - started).clamp(STANDING, LONGEST_STANDING);
+                if sight.told || since.elapsed() >= standing {
+                    return Ok(seen(sight, SpawnStatus::Ready));
+                }
+                last = Some(sight);
+            }
+            Some(sight) => {
+                ready_since = None;
+                last = Some(sight);
+            }
             // It was there and is not any more.
             None if last.is_some() => return Ok(ended(plain, opened).await),
             None => {}
@@ -120,7 +142,7 @@ pub(super) async fn settle(
     })
 }
 
-fn look(world: &World, socket: &str, server_pid: u32, pane: PaneId) -> Option<Sight> {
+fn look(world: &World, registry: &Registry, socket: &str, server_pid: u32, pane: PaneId) -> Option<Sight> {
     let engine = &world.engine;
     let topology = &engine.state().topology;
     let is_server = |server: &agtmux_core::topology::Server| server.socket == socket && server.pid == server_pid;
@@ -135,11 +157,16 @@ fn look(world: &World, socket: &str, server_pid: u32, pane: PaneId) -> Option<Si
     });
     let composer = engine.composer(runtime);
     let at_rest = matches!(verdict.state, State::Idle | State::Completed);
+    let knows = |source: Source| {
+        let manifest = registry.get(runtime.agent.as_str());
+        source.evidence() == Evidence::Reported || manifest.is_some_and(|manifest| manifest.complete.contains(&source))
+    };
     Some(Sight {
         runtime: runtime.id.clone(),
         state: verdict.state,
         reason: verdict.reason.clone(),
         ready: at_rest || matches!(composer, Some(Composer::Ready | Composer::Ghost)),
+        told: at_rest && verdict.source.is_some_and(knows),
         asks,
     })
 }
