@@ -159,6 +159,19 @@ fn dialogs_and_drafts_are_left_alone(environment: &TestEnvironment, composer: &C
     assert_eq!(composer.submitted(), ["something else"]);
 }
 
+/// An agent that works may ask something between the text and Enter.
+#[test]
+fn a_dialog_that_comes_up_meanwhile_is_not_answered() {
+    let environment = environment();
+    for composer in [Composer::start(&environment, "asks=1"), Composer::start_wrapped(&environment, "asks=1")] {
+        composer.tell("busy");
+        environment.wait_for_pane(&composer.pane, "it to work", |pane| pane["state"] == "running");
+        let sent = send(&environment, &composer.pane, "go on", &[]);
+        assert_eq!((sent.code, &sent.json()["status"]), (1, &"unconfirmed".into()), "{sent:#?}");
+        assert_eq!((composer.answered(), composer.submitted()), (0, Vec::new()));
+    }
+}
+
 /// F47, F69: Enter is pressed again where it was lost, and the text never pasted again.
 #[test]
 fn a_lost_enter_is_pressed_again() {

@@ -2,9 +2,13 @@
 //!
 //! The screen is judged all the same, since the wrapper does not know a dialog from a composer. What it is told besides is how
 //! many bytes had gone each way when the screen was judged: whatever came since makes it refuse.
+//!
+//! An agent at rest is given text and Enter in one go. One that works may ask something in between, which Enter would answer; there
+//! the text is seen in the composer first, and Enter is pressed only at the screen that shows it.
 
 use std::time::Duration;
 
+use agtmux_agents::screen::Enter;
 use agtmux_agents::send::Paste as Manner;
 use agtmux_core::id::ActionId;
 use agtmux_shim::protocol::{Busy, Inject, Paste, Progress, Refusal};
@@ -24,7 +28,7 @@ const STILL_PATIENCE: Duration = Duration::from_secs(2);
 pub(super) const ENTER: &str = "\r";
 
 impl Desk {
-    /// Has the text typed, once, and submitted if that is wanted.
+    /// Has the text typed, once, and submitted with it if that is wanted and the agent is at rest.
     ///
     /// # Errors
     /// Refused, with nothing typed; or it is not known what came of it, which the error says.
@@ -35,6 +39,7 @@ impl Desk {
             // Keys that were typed just now may not be drawn yet.
             let is_drawn = status.input_age_ms.is_none_or(|age| u128::from(age) >= QUIET.as_millis());
             let seen = self.ready().await?;
+            let submit = submit && seen.composer.enter == Enter::Submit;
             let pasted = Pasted {
                 effect: effect(seen.composer.enter),
                 queued: seen.composer.queued,
@@ -71,17 +76,28 @@ impl Desk {
         }
     }
 
-    /// Has Enter pressed once more, unless the person has typed something since.
+    /// Has Enter pressed, unless a dialog is there or the person has typed something since.
     ///
     /// # Errors
     /// Says why it was not pressed.
     pub(super) async fn inject_enter(&self, shim: &Shim, id: &str) -> Result<(), String> {
-        let inject = Inject { id: id.to_owned(), delay_ms: 0, ..Inject::default() };
-        match shim.inject(&inject, b"").await {
-            Ok(Injected::Submitted | Injected::UnderWay(_)) => Ok(()),
-            Ok(Injected::Busy(_)) => Err("somebody types".to_owned()),
-            Ok(Injected::Refused(why)) => Err(refused(why).message),
-            Err(error) => Err(error.to_string()),
+        let started = Instant::now();
+        loop {
+            let status = shim.status().await.map_err(|error| error.to_string())?;
+            let seen = self.eye.look().await.map_err(|error| error.message)?;
+            if seen.composer.enter == Enter::AnswerDialog && !self.force {
+                return Err("a dialog came up".to_owned());
+            }
+            let if_output = (started.elapsed() < STILL_PATIENCE).then_some(status.output);
+            let inject = Inject { id: id.to_owned(), delay_ms: 0, if_output, ..Inject::default() };
+            match shim.inject(&inject, b"").await {
+                Ok(Injected::Submitted | Injected::UnderWay(_)) => return Ok(()),
+                Ok(Injected::Busy(Busy::Modal)) => {}
+                Ok(Injected::Busy(_)) => return Err("somebody types".to_owned()),
+                Ok(Injected::Refused(why)) => return Err(refused(why).message),
+                Err(error) => return Err(error.to_string()),
+            }
+            sleep(PAUSE).await;
         }
     }
 

@@ -148,6 +148,8 @@ struct Manners {
     swallow: u32,
     /// A prompt makes it busy.
     works: bool,
+    /// So many pastes make it ask something, which is then what Enter answers.
+    asks: u32,
 }
 
 impl Manners {
@@ -159,6 +161,7 @@ impl Manners {
                 "lag" => manners.lag = Duration::from_millis(value.into()),
                 "swallow" => manners.swallow = value,
                 "works" => manners.works = value > 0,
+                "asks" => manners.asks = value,
                 _ => panic!("{name}"),
             }
         }
@@ -275,6 +278,8 @@ impl Tui {
                 if rest.starts_with(b"\x1b[200~") || rest.starts_with(b"\x1b[201~") {
                     self.pasting = rest[4] == b'0';
                     if !self.pasting {
+                        self.dialog |= self.manners.asks > 0;
+                        self.manners.asks = self.manners.asks.saturating_sub(1);
                         self.folded = self.text.lines().count() >= FOLDED_FROM || self.text.len() > 800;
                     }
                     at += 6;
