@@ -2,7 +2,7 @@
 //!
 //! Claude Code runs its `PermissionRequest` hook while the dialog is on the screen, and takes whichever answer comes first:
 //! the person's or the hook's. No other agent that is known does so: they run the hook before they ask, and would ask
-//! later if it took its time.
+//! later if it took its time. opencode's server knows each request by its id, and takes one answer to it.
 
 use agtmux_core::signal::{Blocking, Signal};
 use serde_json::{Value, json};
@@ -29,6 +29,32 @@ pub fn question<'a>(agent: &str, payload: &Value, translation: &'a Translation) 
     if !is_taken || payload["tool_name"] == "ExitPlanMode" {
         return None;
     }
+    prompt_hash(translation)
+}
+
+/// The request that opencode's server may be answered, by its id and the hash of its prompt, if the event asks for permission.
+pub fn server_request<'a>(event: &'a Value, translation: &'a Translation) -> Option<(&'a str, &'a str)> {
+    let id = event["properties"]["id"].as_str().filter(|_| translation.event == "permission.asked")?;
+    // It becomes a part of a path.
+    let is_plain = id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    Some((id, prompt_hash(translation)?)).filter(|_| is_plain && !id.is_empty())
+}
+
+/// The request that was answered, if the event of opencode's server says that.
+pub fn server_replied(event: &Value) -> Option<&str> {
+    event["properties"]["requestID"].as_str().filter(|_| event["type"] == "permission.replied")
+}
+
+/// What opencode's server is told.
+pub fn server_reply(decision: &Decision) -> Value {
+    match decision {
+        Decision::Allow => json!({ "reply": "once" }),
+        Decision::Deny { reason: Some(reason) } => json!({ "reply": "reject", "message": reason }),
+        Decision::Deny { reason: None } => json!({ "reply": "reject" }),
+    }
+}
+
+fn prompt_hash(translation: &Translation) -> Option<&str> {
     translation.readings.iter().find_map(|reading| match &reading.signal {
         Signal::Blocked { on: Blocking::Approval { prompt_hash, .. } } => prompt_hash.as_deref(),
         _ => None,
@@ -50,7 +76,7 @@ pub fn hook_output(decision: &Decision) -> String {
 mod tests {
     use serde_json::json;
 
-    use super::{Decision, hook_output, question};
+    use super::{Decision, hook_output, question, server_replied, server_reply, server_request};
     use crate::translate;
 
     #[test]
@@ -64,6 +90,28 @@ mod tests {
         assert!(!asked("claude", "PermissionRequest", "AskUserQuestion"), "nobody speaks for the person");
         assert!(!asked("claude", "PreToolUse", "Bash"));
         assert!(!asked("codex", "PermissionRequest", "Bash"), "its dialog would wait for the hook");
+    }
+
+    #[test]
+    fn a_request_of_a_server_has_an_id() {
+        let asked = |event: &str, id: &str| {
+            let payload = json!({ "type": event, "properties": { "id": id, "sessionID": "s", "permission": "bash",
+                "metadata": { "command": "ls" }, "questions": [{ "question": "Which?" }] } });
+            server_request(&payload, &translate::hook("opencode", None, &payload)).map(|(id, _)| id.to_owned())
+        };
+        assert_eq!(asked("permission.asked", "per_1").as_deref(), Some("per_1"));
+        assert_eq!(asked("question.asked", "que_1"), None, "nobody speaks for the person");
+        for odd in ["", "../x", "a/b", "a b", "é"] {
+            assert_eq!(asked("permission.asked", odd), None, "{odd}");
+        }
+        let replied = json!({ "type": "permission.replied", "properties": { "requestID": "per_1" } });
+        assert_eq!(server_replied(&replied), Some("per_1"));
+        assert_eq!(
+            server_replied(&json!({ "type": "question.replied", "properties": { "requestID": "que_1" } })),
+            None
+        );
+        let deny = Decision::Deny { reason: Some("no".to_owned()) };
+        assert_eq!(server_reply(&deny), json!({ "reply": "reject", "message": "no" }));
     }
 
     #[test]

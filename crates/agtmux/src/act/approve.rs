@@ -18,6 +18,7 @@ use agtmux_wire::error::ErrorCode;
 mod keys;
 
 use super::{Done, Hands};
+use crate::daemon::questions::By;
 use crate::error::CommandError;
 
 /// The longest reason, in bytes.
@@ -81,10 +82,13 @@ impl Hands {
         prompt: &Prompt,
         decision: &Decision,
     ) -> Result<Given, CommandError> {
-        match self.handle.questions().answer(&aimed.runtime, prompt, decision.clone()).await {
-            Some(true) => return Ok(Given { way: AnswerWay::Hook, is_confirmed: true, subject: None }),
-            Some(false) => return Err(answered_meanwhile(aimed)),
-            None => {}
+        if let Some(given) = self.handle.questions().answer(&aimed.runtime, prompt, decision.clone()).await {
+            let way = match given.by {
+                By::Hook => AnswerWay::Hook,
+                By::Server => AnswerWay::Server,
+            };
+            let given = given.is_passed_on.then_some(Given { way, is_confirmed: true, subject: None });
+            return given.ok_or_else(|| not_taken(aimed, way));
         }
         let (is_confirmed, subject) = keys::press(self, snapshot, aimed, prompt, decision).await?;
         Ok(Given { way: AnswerWay::Keys, is_confirmed, subject })
@@ -105,9 +109,14 @@ fn asked(snapshot: &Snapshot) -> (Option<&AimedAt>, Option<&Prompt>) {
     (aimed, aimed.and_then(|aimed| aimed.prompt.as_ref()))
 }
 
-/// Somebody else was faster.
-fn answered_meanwhile(aimed: &AimedAt) -> CommandError {
-    let message = format!("{} was answered by somebody else that very moment", aimed.runtime);
+/// Somebody else was faster, or the agent's server did not listen.
+fn not_taken(aimed: &AimedAt, way: AnswerWay) -> CommandError {
+    let message = match way {
+        AnswerWay::Server => format!("the server of {} did not take the answer", aimed.runtime),
+        AnswerWay::Hook | AnswerWay::Keys => {
+            format!("{} was answered by somebody else that very moment", aimed.runtime)
+        }
+    };
     CommandError::new(ErrorCode::PreconditionFailed, message).hint(format!("`agtmux explain {}`", aimed.runtime))
 }
 

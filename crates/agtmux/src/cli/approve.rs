@@ -21,7 +21,7 @@ pub struct ApproveArgs {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  agtmux deny %3\n  agtmux deny %3 --reason 'use make test instead'\n  agtmux deny %3 --if-prompt 1f0c9a\n\nWith a reason the agent goes on and takes it into account; that is possible where the agent has a channel for it\n(Claude Code with the hooks of `agtmux setup`), and refused elsewhere."
+    after_help = "Examples:\n  agtmux deny %3\n  agtmux deny %3 --reason 'use make test instead'\n  agtmux deny %3 --if-prompt 1f0c9a\n\nWith a reason the agent goes on and takes it into account; that is possible where the agent has a channel for it\n(Claude Code with the hooks of `agtmux setup`, opencode with --port), and refused elsewhere."
 )]
 pub struct DenyArgs {
     #[command(flatten)]

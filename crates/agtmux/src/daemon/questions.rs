@@ -1,4 +1,4 @@
-//! The questions that an agent's own hook waits with: whoever may answer finds the hook here.
+//! The questions that can be answered without a key: whoever may answer finds here who passes the answer on.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,14 +24,33 @@ struct Open {
 struct Question {
     runtime: RuntimeId,
     hash: String,
+    by: By,
     answer: oneshot::Sender<Answer>,
 }
 
-/// An answer on its way to a hook.
+/// Who passes an answer on to the agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// The agent's hook, which waits for it.
+    Hook,
+    /// The agent's own server.
+    Server,
+}
+
+/// What came of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Given {
+    /// Who was to pass it on.
+    pub by: By,
+    /// Whether the agent has it.
+    pub is_passed_on: bool,
+}
+
+/// An answer on its way to an agent.
 pub struct Answer {
     /// What is decided.
     pub decision: Decision,
-    /// Dropped without a word if the hook was gone before its agent had the answer.
+    /// Dropped without a word if the agent did not get the answer.
     pub passed_on: oneshot::Sender<()>,
 }
 
@@ -45,7 +64,7 @@ pub struct Asked {
 
 impl Questions {
     /// Opens a question. The same one, asked before and never answered, is over: an agent asks one thing at a time once.
-    pub fn ask(self: &Arc<Self>, runtime: RuntimeId, hash: String) -> Option<Asked> {
+    pub fn ask(self: &Arc<Self>, runtime: RuntimeId, hash: String, by: By) -> Option<Asked> {
         let mut open = self.locked();
         open.open.retain(|_, other| !(other.runtime == runtime && other.hash == hash));
         if open.open.len() >= MOST {
@@ -54,16 +73,16 @@ impl Questions {
         open.asked += 1;
         let number = open.asked;
         let (sender, answer) = oneshot::channel();
-        open.open.insert(number, Question { runtime, hash, answer: sender });
+        open.open.insert(number, Question { runtime, hash, by, answer: sender });
         Some(Asked { questions: Arc::clone(self), number, answer })
     }
 
-    /// Answers a question of a runtime. `None` if no hook waits with it; whether the agent got the answer otherwise.
-    pub async fn answer(&self, runtime: &RuntimeId, prompt: &Prompt, decision: Decision) -> Option<bool> {
+    /// Answers a question of a runtime. `None` if nobody would pass the answer on.
+    pub async fn answer(&self, runtime: &RuntimeId, prompt: &Prompt, decision: Decision) -> Option<Given> {
         let question = self.take(runtime, prompt)?;
         let (passed_on, is_passed_on) = oneshot::channel();
         let is_sent = question.answer.send(Answer { decision, passed_on }).is_ok();
-        Some(is_sent && is_passed_on.await.is_ok())
+        Some(Given { by: question.by, is_passed_on: is_sent && is_passed_on.await.is_ok() })
     }
 
     fn take(&self, runtime: &RuntimeId, prompt: &Prompt) -> Option<Question> {
@@ -96,7 +115,7 @@ mod tests {
     use agtmux_core::prompt::{Prompt, Telling};
     use agtmux_core::signal::Source;
 
-    use super::{MOST, Questions};
+    use super::{By, Given, MOST, Questions};
 
     fn runtime(id: &str) -> RuntimeId {
         RuntimeId::new(id)
@@ -110,8 +129,8 @@ mod tests {
     #[tokio::test]
     async fn an_answer_goes_to_its_question_once() {
         let questions = Arc::new(Questions::default());
-        let a = questions.ask(runtime("rt_1"), "a".to_owned()).expect("room");
-        let mut b = questions.ask(runtime("rt_1"), "b".to_owned()).expect("room");
+        let a = questions.ask(runtime("rt_1"), "a".to_owned(), By::Hook).expect("room");
+        let mut b = questions.ask(runtime("rt_1"), "b".to_owned(), By::Server).expect("room");
         assert_eq!(questions.answer(&runtime("rt_2"), &prompt("a"), Decision::Allow).await, None);
         assert_eq!(questions.answer(&runtime("rt_1"), &prompt("c"), Decision::Allow).await, None);
         drop(a);
@@ -126,22 +145,23 @@ mod tests {
             async move { questions.answer(&runtime("rt_1"), &prompt("b"), Decision::Allow).await }
         };
         let ((), answered) = tokio::join!(hook, answering);
-        assert_eq!(answered, Some(true));
+        assert_eq!(answered, Some(Given { by: By::Server, is_passed_on: true }));
         assert_eq!(questions.answer(&runtime("rt_1"), &prompt("b"), Decision::Allow).await, None, "once");
     }
 
     #[tokio::test]
     async fn a_question_asked_anew_ends_the_one_before() {
         let questions = Arc::new(Questions::default());
-        let mut first = questions.ask(runtime("rt_1"), "a".to_owned()).expect("room");
-        let _second = questions.ask(runtime("rt_1"), "a".to_owned()).expect("room");
+        let mut first = questions.ask(runtime("rt_1"), "a".to_owned(), By::Hook).expect("room");
+        let _second = questions.ask(runtime("rt_1"), "a".to_owned(), By::Hook).expect("room");
         assert!((&mut first.answer).await.is_err());
     }
 
     #[test]
     fn they_are_bounded() {
         let questions = Arc::new(Questions::default());
-        let open: Vec<_> = (0..2 * MOST).filter_map(|n| questions.ask(runtime("rt_1"), n.to_string())).collect();
+        let open: Vec<_> =
+            (0..2 * MOST).filter_map(|n| questions.ask(runtime("rt_1"), n.to_string(), By::Hook)).collect();
         assert_eq!(open.len(), MOST);
     }
 }

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::net::TcpListener;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rustix::net::RecvFlags;
@@ -14,13 +15,20 @@ use tokio_tungstenite::tungstenite::{Message, WebSocket, accept};
 use crate::common::{SCRIPT, TestEnvironment, wait_for};
 
 /// What opencode serves: whatever is written to a fifo, as server-sent events, to one client at a time; and documents,
-/// each from a file beside the fifo.
+/// each from a file beside the fifo. What is posted is written to such a file, and taken unless that is there.
 const SERVER: &str = "import os, socket, sys, threading
 server = socket.create_server(('127.0.0.1', int(sys.argv[2])))
 def serve(client):
-    path = client.recv(65536).split()[1].decode()
+    head, body = client.makefile('rb'), ''
+    method, path = head.readline().decode().split()[:2]
+    fields = dict(line.decode().lower().strip().split(': ', 1) for line in iter(head.readline, b'\\r\\n'))
+    document = os.path.join(os.path.dirname(sys.argv[3]), path.strip('/').replace('/', '-') + '.json')
+    if method == 'POST':
+        status = '404 Not Found' if os.path.exists(document) else '200 OK'
+        open(document, 'ab').write(head.read(int(fields['content-length'])))
+        client.sendall(('HTTP/1.1 %s\\r\\nconnection: close\\r\\ncontent-length: 0\\r\\n\\r\\n' % status).encode())
+        return client.close()
     if path != '/event':
-        document = os.path.join(os.path.dirname(sys.argv[3]), path.strip('/').replace('/', '-') + '.json')
         body = open(document).read() if os.path.exists(document) else ('{}' if 'status' in path else '[]')
         head = 'HTTP/1.1 200 OK\\r\\nconnection: close\\r\\ncontent-length: %d\\r\\n\\r\\n' % len(body)
         client.sendall((head + body).encode())
@@ -39,21 +47,8 @@ while True:
 fn opencodes_server_is_heard() {
     let environment = TestEnvironment::with_tmux();
     environment.start_daemon();
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let (server, events) = (environment.path("server.py"), environment.path("events"));
-    fs::write(&server, SERVER).unwrap();
-    assert!(Command::new("mkfifo").arg(&events).status().unwrap().success());
-    let start = format!("python3 {} --port {port} {} &\n", server.display(), events.display());
-    let (shebang, rest) = SCRIPT.split_once('\n').unwrap();
-    let program = environment.program("opencode", &format!("{shebang}\n{start}{rest}"));
-    let dir = environment.agent_dir();
-    let line = format!("AGENT_DIR={} exec {}", dir.display(), program.display());
-    let pane = environment.tmux().window("main", &line);
-    // The server opens it once the daemon has connected.
-    let listened_to = || {
-        let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap();
-        wait_for("the server to be listened to", || OpenOptions::new().write(true).custom_flags(flags).open(&events))
-    };
+    let (pane, events) = opencode(&environment);
+    let listened_to = || listened_to(&events);
     let mut stream = listened_to();
     environment.wait_for_pane(&pane, "it to say that it does nothing", |pane| pane["state"] == "idle");
     let expect = |stream: &mut File, event: Value, state: &str| {
@@ -94,6 +89,61 @@ fn opencodes_server_is_heard() {
     writeln!(stream, "{}", idle("sub")).unwrap();
     expect(&mut stream, replied, "running");
     expect(&mut stream, idle("s"), "completed");
+}
+
+/// What opencode asks is answered at its server: that request, once, and with a reason if there is one.
+#[test]
+fn opencodes_server_is_answered() {
+    let environment = TestEnvironment::with_tmux();
+    environment.start_daemon();
+    let (pane, events) = opencode(&environment);
+    let mut stream = listened_to(&events);
+    environment.wait_for_pane(&pane, "it to say that it does nothing", |pane| pane["state"] == "idle");
+    let mut ask = |id: &str, command: &str| {
+        let asked = json!({"type": "permission.asked", "properties": {"id": id, "sessionID": "s", "permission": "bash",
+            "metadata": {"command": command}}});
+        writeln!(stream, "{asked}").unwrap();
+        let subject = format!("bash: {command}");
+        environment.wait_for_pane(&pane, "the question", |pane| pane["prompt"]["subject"] == subject.as_str());
+    };
+    let reply = |id: &str| {
+        let reply = fs::read_to_string(environment.path(&format!("permission-{id}-reply.json"))).unwrap();
+        serde_json::from_str::<Value>(&reply).unwrap()
+    };
+    ask("per_1", "touch x");
+    ask("per_2", "touch y");
+    let said = environment.agtmux(&["approve", &pane]).ok();
+    assert_eq!(said.stdout, format!("approved bash: touch y (opencode in {pane}, by its server)\n"));
+    assert_eq!(reply("per_2"), json!({"reply": "once"}));
+    assert!(!environment.path("permission-per_1-reply.json").exists(), "it was not what was read");
+    ask("per_3", "touch z");
+    environment.agtmux(&["deny", &pane, "--reason", "use make"]).ok();
+    assert_eq!(reply("per_3"), json!({"reply": "reject", "message": "use make"}));
+    // Somebody at the terminal was faster.
+    fs::write(environment.path("permission-per_4-reply.json"), "").unwrap();
+    ask("per_4", "touch w");
+    let refused = environment.agtmux(&["approve", &pane, "--json"]);
+    assert_eq!((refused.code, &refused.error()["code"]), (4, &"E_PRECONDITION_FAILED".into()));
+}
+
+/// Starts an opencode with a server. Gives its pane, and the fifo of its events.
+fn opencode(environment: &TestEnvironment) -> (String, PathBuf) {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let (server, events) = (environment.path("server.py"), environment.path("events"));
+    fs::write(&server, SERVER).unwrap();
+    assert!(Command::new("mkfifo").arg(&events).status().unwrap().success());
+    let start = format!("python3 {} --port {port} {} &\n", server.display(), events.display());
+    let (shebang, rest) = SCRIPT.split_once('\n').unwrap();
+    let program = environment.program("opencode", &format!("{shebang}\n{start}{rest}"));
+    let dir = environment.agent_dir();
+    let line = format!("AGENT_DIR={} exec {}", dir.display(), program.display());
+    (environment.tmux().window("main", &line), events)
+}
+
+/// The server opens its fifo once the daemon has connected.
+fn listened_to(events: &Path) -> File {
+    let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap();
+    wait_for("the server to be listened to", || OpenOptions::new().write(true).custom_flags(flags).open(events))
 }
 
 /// A Codex in a pane is a client of a server that it shares with nobody else, so the only thread there is its own.

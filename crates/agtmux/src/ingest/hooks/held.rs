@@ -18,7 +18,7 @@ use tokio::time::{sleep, timeout};
 
 use super::Hooks;
 use super::taking::{claim, locked};
-use crate::daemon::questions::{Answer, Asked};
+use crate::daemon::questions::{Answer, Asked, By};
 use crate::daemon::roster::Roster;
 use crate::daemon::said::Said;
 use crate::platform;
@@ -41,7 +41,8 @@ pub(super) struct Question {
 impl Hooks {
     /// Keeps a hook waiting until its question is answered, or over.
     pub(super) async fn hold(&self, mut stream: UnixStream, question: Question) {
-        let Some(mut asked) = self.handle.questions().ask(question.runtime.clone(), question.hash.clone()) else {
+        let questions = self.handle.questions();
+        let Some(mut asked) = questions.ask(question.runtime.clone(), question.hash.clone(), By::Hook) else {
             stream.write_all(&[TAKEN]).await.ok();
             return;
         };

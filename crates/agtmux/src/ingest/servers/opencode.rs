@@ -1,5 +1,7 @@
 //! opencode's own server, where it was started with `--port`: every event as it happens, answers and aborts included.
 
+mod requests;
+
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,14 +9,16 @@ use std::time::Duration;
 use agtmux_agents::Reading;
 use agtmux_agents::translate::{Translator, opencode_standing};
 use agtmux_core::signal::{Signal, Source};
-use http_body_util::{BodyExt, Empty, Limited};
+use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Bytes, Incoming};
+use hyper::header::{HOST, HeaderValue};
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
+use self::requests::Requests;
 use super::sse::Events;
 use crate::daemon::Handle;
 use crate::daemon::roster::{Conversation, Member};
@@ -84,11 +88,12 @@ async fn attend(member: &Member, port: u16, handle: &Handle) -> Result<(), Silen
     let mut body = connect(member, port).await.map_err(Silence::Server)?.into_body();
     let mut events = Events::default();
     let mut translator = Translator::default();
+    let mut requests = Requests::new(member, port, handle);
     // Asked when the events are heard already, so that nothing falls between.
-    let mut has_spoken = restate(member, port, &mut translator, handle).await?;
+    let mut has_spoken = restate(member, port, &mut translator, &mut requests, handle).await?;
     while let Ok(Some(Ok(frame))) = timeout(SILENCE, body.frame()).await {
         for event in frame.data_ref().map(|piece| events.take(piece)).unwrap_or_default() {
-            has_spoken |= tell(member, &event, &mut translator, handle).await?;
+            has_spoken |= tell(member, &event, &mut translator, &mut requests, handle).await?;
         }
     }
     if has_spoken {
@@ -100,15 +105,28 @@ async fn attend(member: &Member, port: u16, handle: &Handle) -> Result<(), Silen
 
 /// Opens the stream of events on this host, and nowhere else.
 async fn connect(member: &Member, port: u16) -> Result<Response<Incoming>, String> {
-    let pid = member.process.pid;
-    let is_its_own = tokio::task::spawn_blocking(move || listens(pid, port)).await.unwrap_or(false);
-    if !is_its_own {
-        return Err("the port is not the agent's".to_owned());
-    }
+    is_its_own(member.process.pid, port).await?;
     get(port, "/event", "text/event-stream").await
 }
 
+/// Checks that the agent still serves on its port.
+async fn is_its_own(pid: u32, port: u16) -> Result<(), String> {
+    let is_its_own = tokio::task::spawn_blocking(move || listens(pid, port)).await.unwrap_or(false);
+    if is_its_own { Ok(()) } else { Err("the port is not the agent's".to_owned()) }
+}
+
 async fn get(port: u16, path: &str, accept: &str) -> Result<Response<Incoming>, String> {
+    let request = Request::get(path).header("accept", accept).body(Full::default());
+    exchange(port, request.map_err(|error| error.to_string())?).await
+}
+
+async fn post(port: u16, path: &str, document: &Value) -> Result<(), String> {
+    let body = Full::from(document.to_string());
+    let request = Request::post(path).header("content-type", "application/json").body(body);
+    exchange(port, request.map_err(|error| error.to_string())?).await.map(drop)
+}
+
+async fn exchange(port: u16, mut request: Request<Full<Bytes>>) -> Result<Response<Incoming>, String> {
     let opened = timeout(PATIENCE, async {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let stream = TcpStream::connect(address).await.map_err(|error| error.to_string())?;
@@ -117,8 +135,8 @@ async fn get(port: u16, path: &str, accept: &str) -> Result<Response<Incoming>, 
             hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(told)?;
         // It ends with the body that is read from it.
         tokio::spawn(connection);
-        let request = Request::get(path).header("host", address.to_string()).header("accept", accept);
-        let request = request.body(Empty::<Bytes>::new()).map_err(|error| error.to_string())?;
+        let host = HeaderValue::from_str(&address.to_string()).map_err(|error| error.to_string())?;
+        request.headers_mut().insert(HOST, host);
         sender.send_request(request).await.map_err(told)
     });
     let response = opened.await.map_err(|_elapsed| "it does not answer".to_owned())??;
@@ -139,6 +157,7 @@ async fn restate(
     member: &Member,
     port: u16,
     translator: &mut Translator,
+    requests: &mut Requests,
     handle: &Handle,
 ) -> Result<bool, CommandError> {
     let events = match standing(port).await {
@@ -151,6 +170,7 @@ async fn restate(
     let mut readings = Vec::new();
     for event in events {
         let translation = translator.hook(AGENT, None, &event);
+        requests.follow(&event, &translation);
         readings.extend(translation.readings.into_iter().filter(|_| translation.foreign.is_none()));
     }
     if readings.is_empty() {
@@ -180,12 +200,14 @@ async fn tell(
     member: &Member,
     event: &[u8],
     translator: &mut Translator,
+    requests: &mut Requests,
     handle: &Handle,
 ) -> Result<bool, CommandError> {
     let Ok(payload) = serde_json::from_slice(event) else {
         return Ok(false);
     };
     let translation = translator.hook(AGENT, None, &payload);
+    requests.follow(&payload, &translation);
     if translation.foreign.is_some() || translation.readings.is_empty() {
         return Ok(false);
     }
