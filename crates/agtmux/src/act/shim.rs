@@ -11,7 +11,7 @@ use agtmux_core::id::ProcessKey;
 use agtmux_shim::protocol::{Answer, Busy, HOLD_LIMIT_MS, Inject, Progress, Refusal, Request, Status};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::platform;
 
@@ -106,27 +106,42 @@ impl Shim {
     /// # Errors
     /// When it is not known what came of it. [`Self::state`] may tell.
     pub async fn inject(&self, inject: &Inject, body: &[u8]) -> Result<Injected, ShimError> {
-        let request = Request::Inject(Inject { length: body.len(), ..inject.clone() });
-        let mut turns = (HOLD_LIMIT_MS / TURN_MS) + 1;
-        let (mut line, answer) = loop {
-            let asked = self.ask(&request, body).await?;
-            turns -= 1;
-            if turns == 0 || asked.1 != (Answer::Busy { reason: Busy::Hold }) {
-                break asked;
-            }
-            sleep(Duration::from_millis(TURN_MS)).await;
-        };
-        match answer {
-            Answer::Accepted { .. } => match answer_on(&mut line, SUBMIT).await? {
+        match self.ask_in_turn(inject, body).await? {
+            (mut line, Answer::Accepted { .. }) => match answer_on(&mut line, SUBMIT).await? {
                 Answer::Submitted { .. } => Ok(Injected::Submitted),
                 other => Err(strange(&other)),
             },
-            Answer::Duplicate { state: Progress::Submitted, .. } => Ok(Injected::Submitted),
-            Answer::Duplicate { state, .. } => Ok(Injected::UnderWay(state)),
-            Answer::Busy { reason } => Ok(Injected::Busy(reason)),
-            Answer::Refused { reason } => Ok(Injected::Refused(reason)),
-            other => Err(strange(&other)),
+            (_, answer) => injected(answer),
         }
+    }
+
+    /// Has a body typed that [waits](Inject::waits) to be submitted by [`Self::submit`]. Comes back when that is under way.
+    ///
+    /// # Errors
+    /// As for [`Self::inject`].
+    pub async fn begin(&self, inject: &Inject, body: &[u8]) -> Result<Injected, ShimError> {
+        match self.ask_in_turn(&Inject { waits: true, ..inject.clone() }, body).await? {
+            (_, Answer::Accepted { .. }) => Ok(Injected::UnderWay(Progress::Pasting)),
+            (_, answer) => injected(answer),
+        }
+    }
+
+    /// Lets what was [begun](Self::begin) be submitted. Says whether it is; else the person's keys could not be held any longer.
+    ///
+    /// # Errors
+    /// As for [`Self::inject`].
+    pub async fn submit(&self, id: &str) -> Result<bool, ShimError> {
+        let until = Instant::now() + SUBMIT;
+        while Instant::now() < until {
+            match self.ask(&Request::Submit { id: id.to_owned() }, b"").await?.1 {
+                Answer::Accepted { .. } | Answer::Duplicate { state: Progress::Submitted, .. } => return Ok(true),
+                // The agent is slow to read.
+                Answer::Duplicate { state: Progress::Pasting, .. } => sleep(Duration::from_millis(TURN_MS)).await,
+                Answer::Duplicate { state: Progress::Pasted, .. } | Answer::Unseen { .. } => return Ok(false),
+                other => return Err(strange(&other)),
+            }
+        }
+        Err(ShimError::Timeout)
     }
 
     /// Has keys pressed, whatever the person is writing: Escape, or the answer to a dialog. `if_output` as in [`Inject`].
@@ -143,6 +158,20 @@ impl Shim {
             ..Inject::default()
         };
         self.inject(&inject, b"").await
+    }
+
+    /// Asks for an injection; again while another one is typed.
+    async fn ask_in_turn(&self, inject: &Inject, body: &[u8]) -> Result<(BufReader<UnixStream>, Answer), ShimError> {
+        let request = Request::Inject(Inject { length: body.len(), ..inject.clone() });
+        let mut turns = (HOLD_LIMIT_MS / TURN_MS) + 1;
+        loop {
+            let asked = self.ask(&request, body).await?;
+            turns -= 1;
+            if turns == 0 || asked.1 != (Answer::Busy { reason: Busy::Hold }) {
+                return Ok(asked);
+            }
+            sleep(Duration::from_millis(TURN_MS)).await;
+        }
     }
 
     async fn ask(&self, request: &Request, body: &[u8]) -> Result<(BufReader<UnixStream>, Answer), ShimError> {
@@ -178,6 +207,17 @@ async fn answer_on(line: &mut BufReader<UnixStream>, within: Duration) -> Result
         return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
     }
     serde_json::from_slice(&text).map_err(|error| ShimError::Strange(error.to_string()))
+}
+
+/// What an answer to an injection means that is not begun now.
+fn injected(answer: Answer) -> Result<Injected, ShimError> {
+    match answer {
+        Answer::Duplicate { state: Progress::Submitted, .. } => Ok(Injected::Submitted),
+        Answer::Duplicate { state, .. } => Ok(Injected::UnderWay(state)),
+        Answer::Busy { reason } => Ok(Injected::Busy(reason)),
+        Answer::Refused { reason } => Ok(Injected::Refused(reason)),
+        other => Err(strange(&other)),
+    }
 }
 
 fn strange(answer: &Answer) -> ShimError {
