@@ -10,12 +10,12 @@
 //! | verb | needs an agent | its state must stay | and |
 //! |---|---|---|---|
 //! | attach, view-output | no | no | the agent in the pane, if there was one, is the same |
-//! | send | yes | but for turns | nothing blocks it, it is not compacting |
+//! | send | yes | no | nothing blocks it, it is not compacting |
 //! | kill | yes | yes | |
 //! | approve, deny | yes | yes | it asks for permission, and for the same thing |
 //!
-//! A turn that began or ended is no reason to keep a text back, unless the person named a state: whoever types looks at the
-//! screen first, and a busy agent takes the text for afterwards. The turn may well have begun by the text sent before.
+//! A state that moved is no reason to keep a text back, unless the person named one: whoever types looks at the screen first,
+//! and a busy agent takes the text for afterwards. It may well be the text sent before that made it move.
 //!
 //! `force_stale` sets aside what is written under *state* and *and*, but never whom the action is aimed at, and never what
 //! an approval is for: text that is typed at a dialog answers it, and nobody has read a prompt that has changed since.
@@ -86,15 +86,9 @@ impl Verb {
         matches!(self, Self::Attach | Self::ViewOutput)
     }
 
-    /// Whether what was decided on one state may be done in another.
-    fn is_indifferent(self, then: State, now: State) -> bool {
-        let matters = |state: State| match (self, state) {
-            (Self::Attach | Self::ViewOutput | Self::Spawn | Self::Adopt, _) => None,
-            // Time alone makes `idle` of `completed`.
-            (_, State::Idle | State::Completed) | (Self::Send, State::Running) => Some(State::Idle),
-            (Self::Send | Self::Kill | Self::Approve | Self::Deny, state) => Some(state),
-        };
-        matters(then) == matters(now)
+    /// Whether it was decided on the agent's state.
+    const fn rests_on_state(self) -> bool {
+        matches!(self, Self::Kill | Self::Approve | Self::Deny)
     }
 }
 
@@ -310,10 +304,7 @@ impl Engine {
         let Some(server) = topology.servers.get(&found.pane.server) else {
             return Err(refuse(RefusalCode::RuntimeStale, "the pane's tmux server is gone").into());
         };
-        if let (Health::Down, _) = topology.health(&server.target) {
-            let message = format!("target {} cannot be reached", server.target);
-            return Err(refuse(RefusalCode::TargetUnreachable, message).hint("`agtmux target list` says why").into());
-        }
+        self.reaches(&server.target)?;
         let runtime = found.runtime.as_ref().and_then(|id| topology.live(id));
         let snapshot = Snapshot {
             action: wish.action.clone(),
@@ -342,6 +333,7 @@ impl Engine {
             let message = "what this was decided on is too old to act on";
             return Err(refuse(RefusalCode::SnapshotExpired, message).hint("look again, then ask again"));
         }
+        self.reaches(&snapshot.target)?;
         let topology = &self.state().topology;
         if !topology.panes.contains_key(&snapshot.pane) {
             return Err(stale(format!("pane {} is gone", snapshot.pane.pane)));
@@ -359,7 +351,8 @@ impl Engine {
         };
         if let (Some(aimed), Some(runtime)) = (&snapshot.runtime, runtime) {
             let (then, now_is) = (aimed.state, runtime.verdict.state);
-            if !snapshot.verb.is_indifferent(then, now_is) && !snapshot.conditions.force_stale {
+            let moved = snapshot.verb.rests_on_state() && at_rest(then) != at_rest(now_is);
+            if moved && !snapshot.conditions.force_stale {
                 let message =
                     format!("{} was {} when this was decided and is {} now", aimed.runtime, then.name(), now_is.name());
                 return Err(refuse(RefusalCode::PreconditionFailed, message).hint("look again, then ask again"));
@@ -425,6 +418,16 @@ impl Engine {
             state: runtime.verdict.state,
             state_version: runtime.state_version,
             prompt: self.prompt(runtime),
+        }
+    }
+
+    fn reaches(&self, target: &TargetName) -> Result<(), Refusal> {
+        match self.state().topology.health(target) {
+            (Health::Ok | Health::Degraded, _) => Ok(()),
+            (Health::Down, _) => {
+                let message = format!("target {target} cannot be reached");
+                Err(refuse(RefusalCode::TargetUnreachable, message).hint("`agtmux target list` says why"))
+            }
         }
     }
 
@@ -531,6 +534,11 @@ fn meets(conditions: &Conditions, runtime: &Runtime, now: Timestamp) -> Result<(
             .hint("allow more with --if-updated-within, or leave it out"));
     }
     Ok(())
+}
+
+/// `completed` becomes `idle` by the mere passing of time, so the two are one for whoever decided on either.
+fn at_rest(state: State) -> State {
+    if state == State::Completed { State::Idle } else { state }
 }
 
 fn stale(message: String) -> Refusal {

@@ -131,7 +131,7 @@ fn a_snapshot_holds_only_while_nothing_it_rests_on_changes() {
 
 /// F53: of two texts that are sent at once the first makes the agent run, and the second is for afterwards.
 #[test]
-fn a_turn_that_began_or_ended_keeps_no_text_back() {
+fn a_state_that_moved_keeps_no_text_back() {
     let mut stage = stage("idle");
     let send = stage.prepare(Verb::Send, Conditions::default()).unwrap();
     let only_idle = stage.prepare(Verb::Send, only(|c| c.state = Some(State::Idle))).unwrap();
@@ -140,16 +140,15 @@ fn a_turn_that_began_or_ended_keeps_no_text_back() {
     assert_eq!(stage.recheck(&send), "ok");
     insta::assert_snapshot!(stage.recheck(&only_idle), @"E_PRECONDITION_FAILED: RT is running, not idle");
     insta::assert_snapshot!(stage.recheck(&kill), @"E_PRECONDITION_FAILED: RT was idle when this was decided and is running now");
-    let send = stage.prepare(Verb::Send, Conditions::default()).unwrap();
-    stage.hear(Source::Hook, Signal::TurnEnded { outcome: Outcome::Done });
-    assert_eq!(stage.recheck(&send), "ok");
     stage.hear(Source::Hook, Signal::TurnEnded { outcome: Outcome::Failed { cause: Cause::Auth } });
-    insta::assert_snapshot!(stage.recheck(&send), @"E_PRECONDITION_FAILED: RT was running when this was decided and is error now");
+    assert_eq!(stage.recheck(&send), "ok", "it sits at its composer");
     stage.hear(Source::Hook, Signal::TurnStarted);
     stage.hear(Source::Hook, Signal::Working { with: Work::Compacting });
     insta::assert_snapshot!(stage.recheck(&send), @"E_BLOCKED: RT is compacting its conversation; text typed now can get lost");
     stage.asks("rm");
-    insta::assert_snapshot!(stage.recheck(&send), @"E_PRECONDITION_FAILED: RT was running when this was decided and is waiting_approval now");
+    insta::assert_snapshot!(stage.recheck(&send), @"E_BLOCKED: RT asks for permission; text typed now would answer that");
+    stage.world.apply(Fact::TargetHealth { target: TargetName::local(), health: Health::Down, detail: None });
+    insta::assert_snapshot!(stage.recheck(&send), @"E_TARGET_UNREACHABLE: target local cannot be reached");
 }
 
 /// I5: what lives in the pane afterwards is never acted on, forced or not.
