@@ -27,7 +27,7 @@ use super::aim::mark;
 use super::look::Eye;
 use super::{Done, Hands, Shim};
 use crate::error::CommandError;
-use paste::Pasted;
+use paste::{DRAWN_PATIENCE, Pasted};
 
 /// Types a text at an agent.
 ///
@@ -44,7 +44,7 @@ pub async fn send(hands: &Hands, request: SendRequest, actor: Actor) -> Result<S
     };
     let how = if enter { "and Enter" } else { "without Enter" };
     let detail = format!("{} bytes {how}", body.as_str().len());
-    let letter = Letter { hands: hands.clone(), body, enter, raw, is_first: false };
+    let letter = Letter { hands: hands.clone(), body, enter, raw };
     hands.carry_out(Verb::Send, aim, actor, detail, move |snapshot| letter.deliver(snapshot)).await
 }
 
@@ -55,7 +55,7 @@ pub async fn send(hands: &Hands, request: SendRequest, actor: Actor) -> Result<S
 pub async fn send_first(hands: &Hands, body: Body, runtime: &RuntimeId, actor: Actor) -> Result<Sent, CommandError> {
     let aim = Aim { reference: Some(format!("runtime:{runtime}")), ..Aim::default() };
     let detail = format!("the first prompt, {} bytes", body.as_str().len());
-    let letter = Letter { hands: hands.clone(), body, enter: true, raw: false, is_first: true };
+    let letter = Letter { hands: hands.clone(), body, enter: true, raw: false };
     hands.carry_out(Verb::Spawn, aim, actor, detail, move |snapshot| letter.deliver(snapshot)).await
 }
 
@@ -65,9 +65,6 @@ struct Letter {
     body: Body,
     enter: bool,
     raw: bool,
-    /// The agent was just started and may ask something yet: the text is seen in its composer before Enter is pressed, also where
-    /// the wrapper could type both at once.
-    is_first: bool,
 }
 
 /// A pane that is ready to be typed at, held by its lock.
@@ -114,7 +111,7 @@ impl Letter {
         let action = snapshot.action.clone();
         let mut desk = Desk { hands: self.hands, body: self.body, rules, eye, guard, force, shim, action };
         let pasted = match &desk.shim {
-            Some(shim) => desk.inject(shim, &desk.action, self.enter && !self.is_first).await?,
+            Some(shim) => desk.inject(shim, &desk.action, self.enter).await?,
             None => desk.paste().await?,
         };
         let progress = desk.follow(&pasted, self.enter).await;
@@ -163,7 +160,7 @@ impl Desk {
         if pasted.enters > 0 {
             return self.submit(pasted).await;
         }
-        match self.seen().await {
+        match self.seen(DRAWN_PATIENCE).await {
             Ok(()) if enter => self.submit(pasted).await,
             Ok(()) => Progress {
                 status: SendStatus::Typed,

@@ -3,15 +3,16 @@
 //! The screen is judged all the same, since the wrapper does not know a dialog from a composer. What it is told besides is how
 //! many bytes had gone each way when the screen was judged: whatever came since makes it refuse.
 //!
-//! An agent at rest is given text and Enter in one go. One that works may ask something in between, which Enter would answer; there
-//! the text is seen in the composer first, and Enter is pressed only at the screen that shows it.
+//! Enter comes when the composer shows the text, as it does without the wrapper: an agent may ask something in between, which Enter
+//! would answer. The person's keys are held until then, two seconds at most; where that is not enough they are let go, and Enter is
+//! pressed later, unless somebody has typed.
 
 use std::time::Duration;
 
 use agtmux_agents::screen::Enter;
 use agtmux_agents::send::Paste as Manner;
 use agtmux_core::id::ActionId;
-use agtmux_shim::protocol::{Busy, Inject, Paste, Progress, Refusal};
+use agtmux_shim::protocol::{Busy, HOLD_LIMIT_MS, Inject, Paste, Progress, Refusal};
 use agtmux_wire::error::ErrorCode;
 use tokio::time::{Instant, sleep};
 
@@ -24,11 +25,14 @@ use crate::error::CommandError;
 /// How long it is waited for a screen that stands still. One that never does is typed at as it was judged a moment ago.
 const STILL_PATIENCE: Duration = Duration::from_secs(2);
 
+/// How long it is waited for the composer to show a text while the person's keys are held.
+const HELD_PATIENCE: Duration = Duration::from_millis(HOLD_LIMIT_MS - 300);
+
 /// The bytes of Enter.
 pub(super) const ENTER: &str = "\r";
 
 impl Desk {
-    /// Has the text typed, once, and submitted with it if that is wanted and the agent is at rest.
+    /// Has the text typed, once, and submitted if that is wanted and the composer shows it in time.
     ///
     /// # Errors
     /// Refused, with nothing typed; or it is not known what came of it, which the error says.
@@ -39,12 +43,11 @@ impl Desk {
             // Keys that were typed just now may not be drawn yet.
             let is_drawn = status.input_age_ms.is_none_or(|age| u128::from(age) >= QUIET.as_millis());
             let seen = self.ready().await?;
-            let submit = submit && seen.composer.enter == Enter::Submit;
-            let pasted = Pasted {
+            let mut pasted = Pasted {
                 effect: effect(seen.composer.enter),
                 queued: seen.composer.queued,
                 at: Instant::now(),
-                enters: u32::from(submit),
+                enters: 0,
                 before: self.position().await,
             };
             let inject = Inject {
@@ -57,8 +60,11 @@ impl Desk {
                 if_output: (started.elapsed() < STILL_PATIENCE).then_some(status.output),
                 ..Inject::default()
             };
-            match shim.inject(&inject, self.body.as_str().as_bytes()).await {
-                Ok(Injected::Submitted | Injected::UnderWay(_)) => return Ok(pasted),
+            match shim.begin(&inject, self.body.as_str().as_bytes()).await {
+                Ok(Injected::Submitted | Injected::UnderWay(_)) => {
+                    pasted.enters = u32::from(submit && self.allow(shim, id).await);
+                    return Ok(pasted);
+                }
                 Ok(Injected::Busy(Busy::Modal)) => {}
                 Ok(Injected::Busy(_)) if started.elapsed() < QUIET_PATIENCE => {}
                 Ok(Injected::Busy(_)) => return Err(self.is_typed_at()),
@@ -74,6 +80,11 @@ impl Desk {
             }
             sleep(PAUSE).await;
         }
+    }
+
+    /// Lets a text be submitted once the composer shows it. Says whether it was.
+    async fn allow(&self, shim: &Shim, id: &ActionId) -> bool {
+        self.seen(HELD_PATIENCE).await.is_ok() && matches!(shim.submit(id.as_str()).await, Ok(true))
     }
 
     /// Has Enter pressed, unless a dialog is there or the person has typed something since.

@@ -24,7 +24,7 @@ pub(super) const QUIET_PATIENCE: Duration = Duration::from_secs(5);
 const UNCLEAR_PATIENCE: Duration = Duration::from_secs(2);
 
 /// How long an agent may take to draw what was pasted.
-const DRAWN_PATIENCE: Duration = Duration::from_secs(8);
+pub(super) const DRAWN_PATIENCE: Duration = Duration::from_secs(8);
 
 /// Between two looks at the screen.
 pub(super) const PAUSE: Duration = Duration::from_millis(60);
@@ -145,11 +145,11 @@ impl Desk {
     ///
     /// # Errors
     /// Says why Enter must not be pressed.
-    pub(super) async fn seen(&self) -> Result<(), String> {
+    pub(super) async fn seen(&self, patience: Duration) -> Result<(), String> {
         let started = Instant::now();
         let (mut last, mut same) = (String::new(), 0);
         let mut why = "the composer does not show it".to_owned();
-        while started.elapsed() < DRAWN_PATIENCE {
+        while started.elapsed() < patience {
             let seen = self.eye.look().await.map_err(|error| error.message)?;
             match (seen.composer.enter, &seen.composer.draft) {
                 (Enter::AnswerDialog, _) if !self.force => return Err("a dialog came up".to_owned()),
