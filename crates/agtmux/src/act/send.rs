@@ -13,6 +13,8 @@ mod inject;
 mod paste;
 mod submit;
 
+use std::time::Duration;
+
 use agtmux_agents::send::{Body, Objection, SendRules};
 use agtmux_core::action::{Actor, AimedAt, Snapshot, Verb};
 use agtmux_core::id::{ActionId, RuntimeId};
@@ -44,7 +46,7 @@ pub async fn send(hands: &Hands, request: SendRequest, actor: Actor) -> Result<S
     };
     let how = if enter { "and Enter" } else { "without Enter" };
     let detail = format!("{} bytes {how}", body.as_str().len());
-    let letter = Letter { hands: hands.clone(), body, enter, raw };
+    let letter = Letter { hands: hands.clone(), body, enter, raw, spoken_patience: submit::SPOKEN_PATIENCE };
     hands.carry_out(Verb::Send, aim, actor, detail, move |snapshot| letter.deliver(snapshot)).await
 }
 
@@ -55,7 +57,8 @@ pub async fn send(hands: &Hands, request: SendRequest, actor: Actor) -> Result<S
 pub async fn send_first(hands: &Hands, body: Body, runtime: &RuntimeId, actor: Actor) -> Result<Sent, CommandError> {
     let aim = Aim { reference: Some(format!("runtime:{runtime}")), ..Aim::default() };
     let detail = format!("the first prompt, {} bytes", body.as_str().len());
-    let letter = Letter { hands: hands.clone(), body, enter: true, raw: false };
+    let spoken_patience = submit::FIRST_PATIENCE;
+    let letter = Letter { hands: hands.clone(), body, enter: true, raw: false, spoken_patience };
     hands.carry_out(Verb::Spawn, aim, actor, detail, move |snapshot| letter.deliver(snapshot)).await
 }
 
@@ -65,6 +68,7 @@ struct Letter {
     body: Body,
     enter: bool,
     raw: bool,
+    spoken_patience: Duration,
 }
 
 /// A pane that is ready to be typed at, held by its lock.
@@ -80,6 +84,8 @@ struct Desk {
     shim: Option<Shim>,
     /// The action that this is.
     action: ActionId,
+    /// How long it is waited for a second sign that the text was taken.
+    spoken_patience: Duration,
 }
 
 /// How far a text got after it was pasted.
@@ -109,7 +115,9 @@ impl Letter {
         let force = snapshot.conditions.force_stale;
         let shim = Shim::of(&self.hands.shims, aimed.process).await.filter(|_| rules.enter == "Enter");
         let action = snapshot.action.clone();
-        let mut desk = Desk { hands: self.hands, body: self.body, rules, eye, guard, force, shim, action };
+        let spoken_patience = self.spoken_patience;
+        let mut desk =
+            Desk { hands: self.hands, body: self.body, rules, eye, guard, force, shim, action, spoken_patience };
         let pasted = match &desk.shim {
             Some(shim) => desk.inject(shim, &desk.action, self.enter).await?,
             None => desk.paste().await?,

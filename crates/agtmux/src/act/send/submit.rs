@@ -18,8 +18,10 @@ use crate::act::aim::STEP_DEADLINE;
 const PRESSES: [Duration; 4] =
     [Duration::from_millis(300), Duration::from_secs(1), Duration::from_secs(3), Duration::from_secs(3)];
 
-/// How long a text that left the composer may take to be spoken of by somebody else.
-const SPOKEN_PATIENCE: Duration = Duration::from_secs(2);
+/// How long a text that left the composer may take to be spoken of by somebody else; and the first of an agent, which may have
+/// much to do before it begins.
+pub(super) const SPOKEN_PATIENCE: Duration = Duration::from_secs(2);
+pub(super) const FIRST_PATIENCE: Duration = Duration::from_secs(10);
 
 /// What is known of a text after Enter.
 #[derive(Default)]
@@ -57,7 +59,7 @@ impl Desk {
                 }
                 if signs.left {
                     let since = *left_at.get_or_insert_with(Instant::now);
-                    if since.elapsed() > SPOKEN_PATIENCE {
+                    if since.elapsed() > self.spoken_patience {
                         return signs.verdict(enters, "");
                     }
                 } else {
