@@ -63,7 +63,8 @@ pub(crate) fn resolve(comm: &str, argv: &[String]) -> Option<Launch> {
             }
             rows.find_map(|wrapper| wrapper.open(&words))?
         };
-        is_launcher |= through.is_empty() && is_launcher_name(&name) && matches!(opened, Opened::Command(_));
+        let launches = is_our_wrapper(&name) || through.is_empty() && shell::is_shell(&name);
+        is_launcher |= launches && matches!(opened, Opened::Command(_));
         through.push(name);
         match opened {
             Opened::Command(inner) => words = inner,
@@ -110,8 +111,9 @@ fn script_of_renamed_interpreter(comm: &str, words: &[String]) -> Option<usize> 
     (is_script && words[at].contains('/')).then_some(at)
 }
 
-fn is_launcher_name(name: &str) -> bool {
-    shell::is_shell(name) || name == wrapper::SHIM || name == wrapper::AGTMUX
+/// Our own wrapper never becomes the agent. Whoever is about to become the wrapper, as `env` is, will not either.
+fn is_our_wrapper(name: &str) -> bool {
+    name == wrapper::SHIM || name == wrapper::AGTMUX
 }
 
 fn is_wrapper(name: &str) -> bool {
@@ -225,6 +227,22 @@ mod tests {
         ];
         for (command, expected) in cases {
             assert_eq!(runs(command), expected, "{command}");
+        }
+    }
+
+    #[test]
+    fn our_wrapper_and_what_becomes_it_are_not_the_agent() {
+        let is_launcher = |command: &str| {
+            let words: Vec<String> = command.split(' ').map(str::to_owned).collect();
+            resolve("", &words).expect("a launch").is_launcher
+        };
+        for command in
+            ["agtmux-shim claude", "/usr/bin/env -u CLAUDECODE /x/agtmux-shim claude", "agtmux wrap -- claude"]
+        {
+            assert!(is_launcher(command), "{command}");
+        }
+        for command in ["claude", "env -u CLAUDECODE claude", "sudo claude", "claude agtmux-shim"] {
+            assert!(!is_launcher(command), "{command}");
         }
     }
 
