@@ -1,6 +1,9 @@
 //! Plays a story: does what it says, and compares what agtmux says with what is true.
 
+mod letters;
+
 use std::fmt::Write as _;
+use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -73,13 +76,13 @@ pub struct Sight {
 /// Fails when the stage cannot be set or taken down; a story that goes wrong is an outcome.
 pub async fn play(story: &Story, manner: &Manner) -> Result<Outcome> {
     let started = Instant::now();
-    let stage = Stage::set(story.agent, &manner.packages, &manner.agtmux).await?;
-    let mut player = Player::new(story, &stage, manner);
+    let mut stage = Stage::set(story.agent, &manner.packages, &manner.agtmux).await?;
+    let mut player = Player::new(story, &mut stage, manner);
     let mut failure = None;
     for step in &story.steps {
         player.tell(&step.text);
         if let Err(error) = player.step(step).await {
-            failure = Some(format!("{story}: {}: {error:#}\n{}", step.text, evidence(&stage).await));
+            failure = Some(format!("{story}: {}: {error:#}\n{}", step.text, evidence(player.stage).await));
             break;
         }
     }
@@ -113,7 +116,7 @@ async fn evidence(stage: &Stage) -> String {
 
 struct Player<'a> {
     story: &'a Story,
-    stage: &'a Stage,
+    stage: &'a mut Stage,
     manner: &'a Manner,
     started: Instant,
     /// What was done last, when, and how much agtmux had said by then.
@@ -123,13 +126,15 @@ struct Player<'a> {
     fresh: bool,
     /// When what the story waited for was drawn.
     drawn: Option<Instant>,
-    /// What agtmux sent last.
-    sent: Option<String>,
+    /// What agtmux sent.
+    sent: Vec<String>,
+    /// Whether agtmux started the agent, in the wrapper.
+    wrapped: bool,
     sights: Vec<Sight>,
 }
 
 impl<'a> Player<'a> {
-    fn new(story: &'a Story, stage: &'a Stage, manner: &'a Manner) -> Self {
+    fn new(story: &'a Story, stage: &'a mut Stage, manner: &'a Manner) -> Self {
         let now = Instant::now();
         let done = (String::new(), now);
         Self {
@@ -141,21 +146,30 @@ impl<'a> Player<'a> {
             position: 0,
             fresh: false,
             drawn: None,
-            sent: None,
+            sent: Vec::new(),
+            wrapped: false,
             sights: Vec::new(),
         }
     }
 
     async fn step(&mut self, step: &Step) -> Result<()> {
         let agent = self.story.agent;
-        let terminal = &self.stage.terminal;
+        let terminal = self.stage.terminal.clone();
         match &step.verb {
             Verb::Start(arguments) => {
-                terminal.type_text(format!("{} {arguments}", agent.command()).trim_end()).await?;
+                let mut line = format!("{} {arguments}", agent.command());
+                if line.contains("PORT") {
+                    let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();
+                    line = line.replace("PORT", &port.to_string());
+                }
+                terminal.type_text(line.trim_end()).await?;
                 self.act(step);
                 terminal.keys(&["Enter"]).await?;
                 terminal.wait_for(&Regex::new(agent.ready())?, true, START).await?;
                 terminal.wait_until_keys_count(DRAWN).await?;
+            }
+            Verb::Spawn { again, folder, prompt, refused } => {
+                self.spawn(step, *again, folder.as_deref(), prompt, refused.as_deref()).await?;
             }
             Verb::Prompt(text) => {
                 self.paste(text).await?;
@@ -240,33 +254,9 @@ impl<'a> Player<'a> {
         terminal.wait_for(&Regex::new(&once_more)?, true, DRAWN).await.map(drop)
     }
 
-    /// Has agtmux send a text. It has to know that the agent took it.
-    async fn send(&mut self, step: &Step, text: &str) -> Result<()> {
-        self.act(step);
-        self.fresh = true;
-        let sent = self.stage.agtmux(&["send", &self.stage.terminal.pane, "--text", text, "--json"]).await?;
-        self.tell(&format!("    {}", sent.trim()));
-        self.sent = Some(text.to_owned());
-        Ok(())
-    }
-
-    /// What the model was asked may take a moment to arrive, and comes with every request of the conversation.
-    async fn received(&self) -> Result<()> {
-        let sent = self.sent.as_deref().context("nothing was sent")?;
-        let started = Instant::now();
-        loop {
-            let said = self.stage.model.said();
-            if said.iter().any(|said| said == sent) {
-                return Ok(());
-            }
-            ensure!(started.elapsed() < START, "the model was not given {sent:?} but {said:#?}");
-            tokio::time::sleep(BETWEEN_KEYS).await;
-        }
-    }
-
     /// Some agents want a key twice, but not too slowly, which a busy machine cannot promise.
     async fn press_until(&mut self, step: &Step, key: &str, pattern: &Regex) -> Result<()> {
-        let terminal = &self.stage.terminal;
+        let terminal = self.stage.terminal.clone();
         let started = Instant::now();
         while started.elapsed() < DRAWN {
             self.act(step);
@@ -280,7 +270,7 @@ impl<'a> Player<'a> {
 
     /// Presses Enter until something happens: an agent that is still busy with its start may drop the first.
     async fn submit(&mut self, step: &Step) -> Result<()> {
-        let terminal = &self.stage.terminal;
+        let terminal = self.stage.terminal.clone();
         let before = Regex::new(&format!(r"\A{}\z", regex::escape(&terminal.screen().await?)))?;
         for _ in 0..5 {
             self.act(step);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, anyhow};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use tokio::process::Command;
@@ -43,7 +43,7 @@ impl Stage {
         // Sockets lie in it, so its path is short.
         let root = tempfile::Builder::new().prefix("al").rand_bytes(5).tempdir_in("/tmp")?;
         let path = |name: &str| root.path().join(name);
-        for name in ["home", "work", "run", "tmp"] {
+        for name in ["home", "work", "new", "run", "tmp"] {
             DirBuilder::new().mode(0o700).create(path(name))?;
         }
         let model = Server::start().await?;
@@ -62,9 +62,10 @@ impl Stage {
         ];
         let own = own.map(|(name, value)| (name.to_owned(), value));
         let variables: Vec<_> = own.into_iter().chain(home.seed(agent)?).collect();
-        agtmux_with(agtmux, &variables, &["setup", agent.name(), "--yes"]).await?;
+        let work = &home.workspace;
+        agtmux_with(agtmux, work, &variables, &["setup", agent.name(), "--yes"]).await?.succeeded()?;
         let terminal = Terminal::start(path("t"), &home.workspace.display().to_string(), variables.clone()).await?;
-        agtmux_with(agtmux, &variables, &["daemon", "start"]).await?;
+        agtmux_with(agtmux, work, &variables, &["daemon", "start"]).await?.succeeded()?;
         let follower = Follower::start(&path("run/agtmux/agtmuxd.sock"), &path("t"), &terminal.pane).await?;
         let agtmux = agtmux.to_owned();
         Ok(Self { terminal, follower, model, root, agtmux, variables, standing: true })
@@ -72,7 +73,20 @@ impl Stage {
 
     /// Runs agtmux as the person at this terminal would.
     pub(crate) async fn agtmux(&self, arguments: &[&str]) -> Result<String> {
-        agtmux_with(&self.agtmux, &self.variables, arguments).await
+        self.ask_agtmux(arguments).await?.succeeded()
+    }
+
+    /// The same, whether or not it succeeds.
+    pub(crate) async fn ask_agtmux(&self, arguments: &[&str]) -> Result<Told> {
+        agtmux_with(&self.agtmux, &self.workspace(), &self.variables, arguments).await
+    }
+
+    /// Looks at another pane from here on.
+    pub(crate) async fn turn_to(&mut self, pane: &str) -> Result<()> {
+        let daemon = self.root.path().join("run/agtmux/agtmuxd.sock");
+        self.follower = Follower::start(&daemon, &self.terminal.socket, pane).await?;
+        pane.clone_into(&mut self.terminal.pane);
+        Ok(())
     }
 
     /// The folder that the agent works in.
@@ -141,8 +155,25 @@ impl Drop for Stage {
     }
 }
 
-async fn agtmux_with(program: &Path, variables: &[Variable], arguments: &[&str]) -> Result<String> {
+/// What agtmux said.
+#[derive(Debug)]
+pub(crate) struct Told {
+    /// On standard output.
+    pub(crate) answer: String,
+    /// What was not done, in its words.
+    pub(crate) refusal: Option<String>,
+}
+
+impl Told {
+    /// What it said, if all was done.
+    pub(crate) fn succeeded(self) -> Result<String> {
+        self.refusal.map_or(Ok(self.answer), |refusal| Err(anyhow!(refusal)))
+    }
+}
+
+async fn agtmux_with(program: &Path, folder: &Path, variables: &[Variable], arguments: &[&str]) -> Result<Told> {
     let output = Command::new(program)
+        .current_dir(folder)
         .env_clear()
         .envs(variables.iter().cloned())
         .args(arguments)
@@ -151,8 +182,8 @@ async fn agtmux_with(program: &Path, variables: &[Variable], arguments: &[&str])
         .await
         .with_context(|| format!("{} cannot be run", program.display()))?;
     let error = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "agtmux {}: {}", arguments.join(" "), error.trim());
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    let refusal = (!output.status.success()).then(|| format!("agtmux {}: {}", arguments.join(" "), error.trim()));
+    Ok(Told { answer: String::from_utf8_lossy(&output.stdout).into_owned(), refusal })
 }
 
 /// Every process with this variable in its environment. Where there is no `/proc`, nobody is waited for.

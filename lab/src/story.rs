@@ -3,12 +3,15 @@
 //! ```text
 //! # What the story shows, for people.
 //! start                              type the agent's command and wait until it takes text
-//! start --continue                   the same with arguments
+//! start --continue                   the same with arguments; PORT stands for a port that is free
+//! spawn say:hello                    have agtmux start the agent, as x, with a first prompt; from there on x is meant
+//! spawn in ../new hi refused E_X     the same in another folder, and not all of it is done
+//! resume say:again                   have agtmux start x again, with a prompt
 //! prompt tool:bash:touch x           paste a text, press Enter
 //! type half a thought                paste a text, no Enter
 //! send first\nsecond                 have agtmux send a text; \n, \t and \\ mean what they mean elsewhere
 //! send 60x many a line               the same with sixty lines, numbered
-//! received                           the model was given exactly the text that was sent last
+//! received                           the model was given every text that was sent, as it is and no more often
 //! key Escape                         press keys, as tmux calls them
 //! key Escape until / commands        press a key again and again until the screen shows this
 //! shell kill %1                      type a line into the shell
@@ -66,13 +69,24 @@ pub struct Step {
 pub enum Verb {
     /// Starts the agent with these arguments.
     Start(String),
+    /// Has agtmux start the agent, or start it again.
+    Spawn {
+        /// Whether it goes on where it was.
+        again: bool,
+        /// The folder, seen from the workspace, if it is not that.
+        folder: Option<String>,
+        /// Its first prompt.
+        prompt: String,
+        /// The code of what is not done, if it is to be so.
+        refused: Option<String>,
+    },
     /// Pastes a text and presses Enter.
     Prompt(String),
     /// Pastes a text.
     Type(String),
     /// Has agtmux send a text.
     Send(String),
-    /// Checks that the model was given what was sent last.
+    /// Checks that the model was given what was sent.
     Received,
     /// Presses keys.
     Key(Vec<String>),
@@ -168,6 +182,8 @@ fn verb(line: &str) -> Result<Verb, String> {
     let rest = rest.trim();
     match word {
         "start" => Ok(Verb::Start(rest.to_owned())),
+        "spawn" => spawn(rest, false),
+        "resume" => spawn(rest, true),
         "prompt" => given(rest).map(Verb::Prompt),
         "type" => given(rest).map(Verb::Type),
         "send" => given(rest).and_then(|text| lines(&text)).map(Verb::Send),
@@ -185,11 +201,11 @@ fn verb(line: &str) -> Result<Verb, String> {
             _ => Err("no what?".to_owned()),
         },
         "agtmux" => {
-            let (words, code) = rest.split_once(" refused ").map_or((rest, None), |(words, code)| (words, Some(code)));
+            let (words, refused) = refused(rest);
             let (words, says) = words.split_once(" says ").map_or((words, None), |(words, says)| (words, Some(says)));
             let words = given(words)?.split(' ').map(str::to_owned).collect();
             let says = says.map(pattern_of).transpose()?;
-            Ok(Verb::Agtmux { words, refused: code.map(str::to_owned), says })
+            Ok(Verb::Agtmux { words, refused, says })
         }
         "file" => given(rest).map(|name| Verb::File { name, there: true }),
         "told" => pattern_of(rest).map(Verb::Told),
@@ -197,6 +213,21 @@ fn verb(line: &str) -> Result<Verb, String> {
         "holds" => duration(rest).map(Verb::Holds),
         _ => Err("no such step".to_owned()),
     }
+}
+
+fn spawn(rest: &str, again: bool) -> Result<Verb, String> {
+    let (rest, refused) = refused(rest);
+    let (folder, text) = match rest.strip_prefix("in ").and_then(|rest| rest.split_once(' ')) {
+        Some((folder, text)) => (Some(folder.to_owned()), text),
+        None => (None, rest),
+    };
+    let prompt = given(text).and_then(|text| lines(&text))?;
+    Ok(Verb::Spawn { again, folder, prompt, refused })
+}
+
+/// The code at the end of a step that is refused.
+fn refused(rest: &str) -> (&str, Option<String>) {
+    rest.rsplit_once(" refused ").map_or((rest, None), |(rest, code)| (rest, Some(code.to_owned())))
 }
 
 fn given(text: &str) -> Result<String, String> {

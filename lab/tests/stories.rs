@@ -9,7 +9,7 @@ use agtmux_lab::story::{Step, Verb};
 #[test]
 fn every_story_can_be_read_and_expects_something() {
     for story in stories::all().unwrap() {
-        let starts = |step: &Step| matches!(step.verb, Verb::Start(_) | Verb::Shell(_));
+        let starts = |step: &Step| matches!(step.verb, Verb::Start(_) | Verb::Spawn { .. } | Verb::Shell(_));
         assert!(story.steps.iter().any(starts), "{story} does not start its agent");
         assert!(story.steps.iter().any(|step| matches!(step.verb, Verb::Expect(_))), "{story} expects nothing");
     }

@@ -1,0 +1,10 @@
+# A folder that is not trusted yet: the dialog is told and never answered. Once a person has, the agent is sent to by its name.
+spawn in ../new say:hello refused E_BLOCKED
+screen Do you trust the files
+expect waiting_input
+key Enter
+screen / commands
+expect idle
+send say:hello
+received
+expect completed|idle
