@@ -9,7 +9,7 @@ use crate::common::{Wrapped, inject};
 
 /// How many messages are sent to each of the typists.
 fn messages() -> usize {
-    std::env::var("AGTMUX_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(30)
+    std::env::var("AGTMUX_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(10)
 }
 
 #[test]
