@@ -23,10 +23,11 @@ pub enum Decision {
 
 /// The hash of the prompt that a hook may answer; none if nobody would read an answer. A question that the agent asks in
 /// words is not one of permission, and is never answered for the person. Of a plan the agent wants to hear from the person
-/// and goes on showing its dialog, whatever the hook says.
+/// and goes on showing its dialog, whatever the hook says. What a subagent asks is not drawn as long as a hook takes, so that the
+/// person could not answer first.
 pub fn question<'a>(agent: &str, payload: &Value, translation: &'a Translation) -> Option<&'a str> {
     let is_taken = (agent, translation.event.as_str()) == ("claude", "PermissionRequest");
-    if !is_taken || payload["tool_name"] == "ExitPlanMode" {
+    if !is_taken || payload["tool_name"] == "ExitPlanMode" || payload["agent_id"].is_string() {
         return None;
     }
     prompt_hash(translation)
@@ -89,6 +90,10 @@ mod tests {
         assert!(!asked("claude", "PermissionRequest", "ExitPlanMode"), "the dialog would stay");
         assert!(!asked("claude", "PermissionRequest", "AskUserQuestion"), "nobody speaks for the person");
         assert!(!asked("claude", "PreToolUse", "Bash"));
+        let payload =
+            json!({ "session_id": "s", "agent_id": "a1", "tool_name": "Bash", "tool_input": { "command": "ls" } });
+        let translation = translate::hook("claude", Some("PermissionRequest"), &payload);
+        assert_eq!(question("claude", &payload, &translation), None, "a subagent's dialog would wait for the hook");
         assert!(!asked("codex", "PermissionRequest", "Bash"), "its dialog would wait for the hook");
     }
 
