@@ -101,11 +101,12 @@ struct Shared {
 /// Looks at screens of one server, or only renews what was said of them, and tells what is news.
 async fn look(shared: Arc<Shared>, socket: PathBuf, due: Vec<Due>) -> Vec<Looked> {
     let panes: Vec<_> = due.iter().filter(|due| due.look == Look::Capture).map(|due| due.member.pane.pane).collect();
-    let captured = shared.capture(&socket, &panes).await;
+    // What is told of a screen was so when the look began. By the time it is told a hook may have said that something else began.
+    let (looked_ns, captured) = shared.capture(&socket, &panes).await;
     let mut looked = Vec::with_capacity(due.len());
     for Due { member, mut glance, look, at_rest, is_first } in due {
         if is_first && let Some(captured) = captured.get(&member.pane.pane) {
-            shared.recover(&member, captured).await;
+            shared.recover(&member, captured, looked_ns).await;
         }
         let news = match look {
             Look::Renew => Some(glance.renewal()),
@@ -120,7 +121,7 @@ async fn look(shared: Arc<Shared>, socket: PathBuf, due: Vec<Due>) -> Vec<Looked
             Some(_) => Outcome::News,
         };
         if let Some(news) = news.filter(|news| !news.is_empty()) {
-            shared.tell(&member, Source::Screen, news).await;
+            shared.tell(&member, Source::Screen, news, looked_ns).await;
         }
         looked.push(Looked { member, glance, look, at_rest, outcome });
     }
@@ -128,17 +129,18 @@ async fn look(shared: Arc<Shared>, socket: PathBuf, due: Vec<Due>) -> Vec<Looked
 }
 
 impl Shared {
-    async fn capture(&self, socket: &Path, panes: &[PaneId]) -> BTreeMap<PaneId, Captured> {
-        let Ok(_turn) = self.turns.acquire().await else {
-            return BTreeMap::new();
-        };
-        if panes.is_empty() {
-            return BTreeMap::new();
+    /// Captures screens, and gives the moment at which that began.
+    async fn capture(&self, socket: &Path, panes: &[PaneId]) -> (u64, BTreeMap<PaneId, Captured>) {
+        let turn = self.turns.acquire().await;
+        let looked_ns = platform::boot_clock_ns();
+        if turn.is_err() || panes.is_empty() {
+            return (looked_ns, BTreeMap::new());
         }
-        capture_all(&self.tmux, socket, panes, CAPTURE_DEADLINE).await.unwrap_or_else(|error| {
+        let captured = capture_all(&self.tmux, socket, panes, CAPTURE_DEADLINE).await.unwrap_or_else(|error| {
             tracing::debug!(%error, "cannot look at screens");
             BTreeMap::new()
-        })
+        });
+        (looked_ns, captured)
     }
 
     /// What a member's screen says; none if the member is not what it was.
@@ -152,16 +154,17 @@ impl Shared {
     }
 
     /// A marker that stands on the screen of an agent that was there before anybody listened. It may be old news.
-    async fn recover(&self, member: &Member, captured: &Captured) {
+    async fn recover(&self, member: &Member, captured: &Captured, looked_ns: u64) {
         if member.verdict.source.is_none()
             && platform::age(member.process.start) > SETTLED_AFTER
             && let Some(statement) = detector::recover(&captured.text)
         {
-            self.tell(member, Source::Scrollback, vec![statement.reading()]).await;
+            self.tell(member, Source::Scrollback, vec![statement.reading()], looked_ns).await;
         }
     }
 
-    async fn tell(&self, member: &Member, source: Source, news: Vec<Reading>) {
-        self.handle.said(Said::now(source, member.claim(), news)).await.ok();
+    async fn tell(&self, member: &Member, source: Source, news: Vec<Reading>, looked_ns: u64) {
+        let said = Said { boot_ns: Some(looked_ns), ..Said::now(source, member.claim(), news) };
+        self.handle.said(said).await.ok();
     }
 }
