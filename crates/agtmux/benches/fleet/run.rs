@@ -43,7 +43,8 @@ const FULL: Plan = Plan {
     slow_changes: 20,
     restarts: 5,
     polls: 3,
-    idle: Duration::from_secs(30),
+    // One whole round of what the daemon does by itself.
+    idle: Duration::from_secs(60),
     output: Duration::from_secs(5),
     batches: 100,
     rounds: 3,
