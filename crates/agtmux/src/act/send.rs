@@ -113,7 +113,11 @@ impl Letter {
         let guard = Guard { out_of_mode: true, ..mark.guard };
         let bytes = u64::try_from(self.body.as_str().len()).unwrap_or(u64::MAX);
         let force = snapshot.conditions.force_stale;
-        let shim = Shim::of(&self.hands.shims, aimed.process).await.filter(|_| rules.enter == "Enter");
+        let (shim, channel_reason) = match Shim::of(&self.hands.shims, aimed.process).await {
+            Some(shim) if rules.enter == "Enter" => (Some(shim), "the agent runs in the wrapper"),
+            Some(_) => (None, "the wrapper submits by Enter alone, and this agent takes another key"),
+            None => (None, "the agent does not run in the wrapper"),
+        };
         let action = snapshot.action.clone();
         let spoken_patience = self.spoken_patience;
         let mut desk =
@@ -123,10 +127,7 @@ impl Letter {
             None => desk.paste().await?,
         };
         let progress = desk.follow(&pasted, self.enter).await;
-        let (channel, channel_reason) = match desk.shim {
-            Some(_) => (SendChannel::Wrapper, "the agent runs in the wrapper"),
-            None => (SendChannel::Tmux, "the agent does not run in the wrapper"),
-        };
+        let channel = if desk.shim.is_some() { SendChannel::Wrapper } else { SendChannel::Tmux };
         let result = format!("{}: {}", progress.status.name(), progress.detail);
         let answer = Sent {
             schema_version: SCHEMA_VERSION,

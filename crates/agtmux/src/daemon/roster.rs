@@ -115,3 +115,18 @@ pub fn refresh(roster: &watch::Sender<Arc<Roster>>, world: &World) {
         !is_same
     });
 }
+
+/// The verdict on an agent of which nothing is known, for tests that need a [`Member`].
+#[cfg(test)]
+pub fn unknown() -> Verdict {
+    use agtmux_core::state::{Confidence, State};
+    Verdict {
+        state: State::Unknown,
+        reason: "no_signal".to_owned(),
+        confidence: Confidence::Low,
+        evidence: None,
+        source: None,
+        since: Timestamp(0),
+        message: None,
+    }
+}

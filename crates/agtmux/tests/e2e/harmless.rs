@@ -2,10 +2,9 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
-use crate::common::{Background, TestEnvironment, Tmux, wait_for, wait_within};
+use crate::common::{TestEnvironment, Tmux, wait_for, wait_within};
 
 /// Everything that a user can see of a server. Ours is left out by name, so that what remains must not change at all.
 fn users_view(tmux: &Tmux) -> String {
@@ -68,20 +67,6 @@ fn users_view(tmux: &Tmux) -> String {
     view
 }
 
-/// A person's terminal: `script` gives tmux a tty.
-fn attach(tmux: &Tmux, session: &str) -> Background {
-    let mut command = Command::new("script");
-    let line = format!("stty rows 40 cols 120; exec tmux -S {} attach-session -t ={session}", tmux.path().display());
-    command.args(["-qfec", &line, "/dev/null"]).env_clear();
-    command.env("PATH", std::env::var("PATH").unwrap()).env("TERM", "xterm-256color").env("SHELL", "/bin/sh");
-    let client = Background::start(&mut command);
-    wait_for("the terminal to be attached", || {
-        let clients = tmux.run(&["list-clients", "-t", session, "-F", "#{client_width}x#{client_height}"]);
-        if clients.starts_with("120x40") { Ok(()) } else { Err(clients) }
-    });
-    client
-}
-
 #[test]
 fn watching_changes_nothing_of_the_users() {
     let environment = TestEnvironment::with_tmux();
@@ -113,7 +98,7 @@ fn watching_changes_nothing_of_the_users() {
     let listener =
         format!("stty raw -echo; printf '\\033[?1004h\\033]2;listening\\007'; exec cat >{}", heard.display());
     tmux.run(&["new-window", "-t", "=main:", "-n", "app", &listener]);
-    let _terminal = attach(&tmux, "main");
+    let _terminal = tmux.attach("main");
     // Windows of a session that nobody looks at keep a bell that rang.
     let bell = tmux.run(&[
         "new-window",

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::common::{AGTMUX, Background, Composer, FakeAgent, Run, SCRIPT, TestEnvironment, Tmux, wait_for};
+use crate::common::{AGTMUX, Composer, FakeAgent, Run, SCRIPT, TestEnvironment, Tmux, wait_for};
 
 /// What an agent does first: it keeps its environment, directory and arguments for the test to see.
 const TELLS: &str = r#"#!/bin/sh
@@ -54,19 +54,6 @@ fn variables(dir: &Path) -> BTreeMap<String, String> {
 /// The agent says that it is at rest, as one that takes prompts does.
 fn ready() -> String {
     format!("{AGTMUX} signal idle")
-}
-
-fn attached(tmux: &Tmux, session: &str) -> Background {
-    let line = format!("stty rows 40 cols 120; exec tmux -S {} attach-session -t ={session}", tmux.path().display());
-    let mut command = Command::new("script");
-    command.args(["-qfec", &line, "/dev/null"]).env_clear();
-    command.env("PATH", std::env::var("PATH").unwrap()).env("TERM", "xterm-256color").env("SHELL", "/bin/sh");
-    let client = Background::start(&mut command);
-    wait_for("the terminal to be attached", || {
-        let clients = tmux.run(&["list-clients", "-t", session, "-F", "#{client_width}x#{client_height}"]);
-        if clients.starts_with("120x40") { Ok(()) } else { Err(clients) }
-    });
-    client
 }
 
 /// What the terminals of people show.
@@ -140,7 +127,7 @@ fn it_knows_who_it_is_and_not_whose_child() {
 fn hostile_words_run_nothing_and_nobody_is_taken_anywhere() {
     let environment = TestEnvironment::with_tmux();
     let tmux = environment.tmux();
-    let _terminal = attached(&tmux, "main");
+    let _terminal = tmux.attach("main");
     install(&environment, "codex", &ready());
     let canary = environment.path("canary");
     let mark = canary.display().to_string().replace('/', "${HOME%%[!/]*}");

@@ -92,11 +92,10 @@ mod tests {
     use std::path::PathBuf;
 
     use agtmux_core::id::{AgentId, PaneKey, RuntimeId, ServerId};
-    use agtmux_core::state::{Confidence, State, Verdict};
     use agtmux_core::time::Timestamp;
 
     use super::*;
-    use crate::daemon::roster::Conversation;
+    use crate::daemon::roster::{Conversation, unknown};
 
     fn key(pid: u32) -> ProcessKey {
         ProcessKey { pid, start: u64::from(pid) * 10 }
@@ -112,15 +111,7 @@ mod tests {
                 socket: PathBuf::new(),
                 process: key(*pid),
                 started_at: Timestamp(0),
-                verdict: Verdict {
-                    state: State::Unknown,
-                    reason: "no_signal".to_owned(),
-                    confidence: Confidence::Low,
-                    evidence: None,
-                    source: None,
-                    since: Timestamp(0),
-                    message: None,
-                },
+                verdict: unknown(),
                 conversation: session
                     .map(|session| Conversation { session: Some(session.to_owned()), ..Conversation::default() }),
             };

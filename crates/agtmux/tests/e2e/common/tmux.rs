@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::run::Run;
+use super::run::{Background, Run};
+use super::wait::wait_for;
 
 /// A tmux server on a socket of its own, without configuration. It may or may not run.
 #[derive(Clone, Debug)]
@@ -13,6 +14,22 @@ pub(crate) struct Tmux {
 }
 
 impl Tmux {
+    /// A person's terminal that shows a session: `script` gives tmux a tty.
+    #[track_caller]
+    pub(crate) fn attach(&self, session: &str) -> Background {
+        let mut command = Command::new("script");
+        let line =
+            format!("stty rows 40 cols 120; exec tmux -S {} attach-session -t ={session}", self.path().display());
+        command.args(["-qfec", &line, "/dev/null"]).env_clear();
+        command.env("PATH", std::env::var("PATH").unwrap()).env("TERM", "xterm-256color").env("SHELL", "/bin/sh");
+        let client = Background::start(&mut command);
+        wait_for("the terminal to be attached", || {
+            let clients = self.run(&["list-clients", "-t", session, "-F", "#{client_width}x#{client_height}"]);
+            if clients.starts_with("120x40") { Ok(()) } else { Err(clients) }
+        });
+        client
+    }
+
     pub(crate) fn new(socket: PathBuf, variables: Vec<(String, String)>) -> Self {
         Self { socket, variables }
     }

@@ -11,13 +11,13 @@ use std::thread::{self, JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
 use agtmux_core::id::{AgentId, PaneId, PaneKey, ProcessKey, RuntimeId, ServerId};
-use agtmux_core::state::{Confidence, State, Verdict};
+use agtmux_core::state::{State, Verdict};
 use agtmux_core::time::Timestamp;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tempfile::TempDir;
 use tokio::sync::{mpsc, watch};
 
-use crate::daemon::roster::{Conversation, Member, Roster};
+use crate::daemon::roster::{Conversation, Member, Roster, unknown};
 use crate::ingest::files::reader::Reader;
 use crate::ingest::files::trace::Told;
 use crate::platform;
@@ -213,19 +213,6 @@ impl Drop for Desk {
 
 fn key(pid: u32) -> ProcessKey {
     ProcessKey { pid, start: platform::process_stat(pid).unwrap().start }
-}
-
-/// Nothing is known.
-fn unknown() -> Verdict {
-    Verdict {
-        state: State::Unknown,
-        reason: "no_signal".to_owned(),
-        confidence: Confidence::Low,
-        evidence: None,
-        source: None,
-        since: Timestamp(0),
-        message: None,
-    }
 }
 
 fn shown(told: &Told, dir: &Path) -> String {

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use agtmux_agents::Reading;
 use agtmux_core::id::{AgentId, PaneId, ProcessKey, RuntimeId, ServerId};
 use agtmux_core::signal::Signal;
-use agtmux_core::state::{Confidence, State, Verdict};
 use agtmux_core::time::Timestamp;
 
 use super::*;
+use crate::daemon::roster::unknown;
 
 /// A schedule, the time in milliseconds, and who lives where.
 struct Stage {
@@ -103,15 +103,7 @@ fn member(number: u32, runtime: &str) -> Member {
         socket: PathBuf::new(),
         process: ProcessKey { pid: 1, start: 1 },
         started_at: Timestamp(0),
-        verdict: Verdict {
-            state: State::Unknown,
-            reason: "no_signal".to_owned(),
-            confidence: Confidence::Low,
-            evidence: None,
-            source: None,
-            since: Timestamp(0),
-            message: None,
-        },
+        verdict: unknown(),
         conversation: None,
     }
 }
