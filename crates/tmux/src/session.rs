@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
+use tokio::net::unix::pipe;
 use tokio::process::{Child, Command as Process};
 use tokio::sync::mpsc;
 
@@ -38,6 +39,10 @@ const QUIET_PROCESS: [&str; 2] = ["sleep", "2147483647"];
 
 /// What a tmux client needs of our environment.
 const KEPT_ENVIRONMENT: [&str; 3] = ["HOME", "PATH", "TERM"];
+
+/// How much of its output a client can have on the way.
+#[cfg(target_os = "linux")]
+const ANSWER_ROOM: usize = 1 << 20;
 
 /// How long to wait before trying again to get our turn to connect.
 const TURN_POLL: Duration = Duration::from_millis(5);
@@ -214,6 +219,7 @@ impl ClientProcess {
         arguments: &[OsString],
     ) -> Result<(Self, mpsc::Receiver<Notification>), SessionError> {
         let spawn_error = |source| SessionError::Spawn { tmux: tmux.to_owned(), source };
+        let (output, outlet, own_outlet) = output_pipe().map_err(spawn_error)?;
         let mut child = Process::new(tmux)
             // -N: never start a server. -u: without it tmux writes `_` for every character beyond ASCII when our
             // own locale is not UTF-8, as that of a daemon often is.
@@ -225,19 +231,34 @@ impl ClientProcess {
             .env_clear()
             .envs(KEPT_ENVIRONMENT.into_iter().filter_map(|name| Some((name, std::env::var_os(name)?))))
             .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stdout(outlet)
+            .stderr(own_outlet)
             // An interrupt typed at our terminal must not end the clients before we had a chance to tidy up.
             .process_group(0)
             .kill_on_drop(true)
             .spawn()
             .map_err(spawn_error)?;
-        let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
+        let Some(stdin) = child.stdin.take() else {
             return Err(spawn_error(std::io::ErrorKind::BrokenPipe.into()));
         };
-        let (client, notifications) = Client::start(stdout, stdin);
+        let (client, notifications) = Client::start(output, stdin);
         Ok((Self { client, child }, notifications))
     }
+}
+
+/// The pipe for the output of a client: our end, the client's, and our end once more, for the client to hold too.
+///
+/// A control client does not exit before everything that was written for it is gone. When we are killed in the middle of
+/// an answer nobody would read the rest, tmux 3.3a would try to write it for ever, and client, session and hooks would
+/// stay. As long as the client itself could read its pipe, the rest finds room there.
+fn output_pipe() -> std::io::Result<(pipe::Receiver, Stdio, Stdio)> {
+    let (reader, writer) = std::io::pipe()?;
+    #[cfg(target_os = "linux")]
+    // The longest answer is a list of panes. A kernel that grants no more room leaves us with what is usual.
+    rustix::pipe::fcntl_setpipe_size(&reader, ANSWER_ROOM).ok();
+    let held_by_client = Stdio::from(reader.try_clone()?);
+    let output = pipe::Receiver::from_owned_fd(reader.into())?;
+    Ok((output, writer.into(), held_by_client))
 }
 
 /// Creates the session attached, in one command list with what ties its life to its clients: there is no moment in which

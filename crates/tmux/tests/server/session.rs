@@ -1,7 +1,10 @@
 //! The hidden session appears, is shared, and vanishes.
 
 use std::path::Path;
+use std::time::Duration;
 
+use agtmux_tmux::client::ClientError;
+use agtmux_tmux::command::Command;
 use agtmux_tmux::server;
 use agtmux_tmux::session::{HiddenSession, SessionError};
 
@@ -55,6 +58,24 @@ async fn observers_take_one_slot_each_and_leave_nothing() {
     assert_eq!(server.tmux(["list-clients"]), "");
 }
 
+/// A client that still has something to write when its reader dies would hang in tmux 3.3a, and its session with it.
+#[test]
+fn who_dies_in_the_middle_of_an_answer_leaves_nothing() {
+    let server = Server::start("exec sleep 1000");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let (session, _notifications) = runtime.block_on(server.open());
+    let clients = server.tmux(["list-clients", "-F", "#{client_pid}"]);
+    server.signal("STOP");
+    let unanswered = runtime.block_on(session.control().run(&Command::new("list-keys"), Duration::from_millis(100)));
+    assert!(matches!(unanswered, Err(ClientError::Timeout)), "{unanswered:?}");
+    // As a process that is killed: every descriptor is closed, and nobody ends the clients.
+    std::mem::forget(session);
+    drop(runtime);
+    server.signal("CONT");
+    wait_until("the session is gone", || server.session_names() == ["work"]);
+    wait_until("the clients have ended", || clients.lines().all(|pid| !is_running(pid)));
+}
+
 #[tokio::test]
 async fn hostile_global_options_neither_remove_nor_move_the_clients() {
     let server = Server::start("exec sleep 1000");
@@ -94,4 +115,9 @@ fn live_sockets_are_discovered_and_dead_ones_are_not() {
     for _ in 0..300 {
         assert!(server::is_alive(&server.socket()));
     }
+}
+
+fn is_running(pid: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with('Z'))
 }
