@@ -86,7 +86,10 @@ fn control_clients_do_the_same_when_chosen() {
     for end in ["stop", "kill -9"] {
         let list = environment.agtmux(&["list", "panes", "--json"]).ok().json();
         assert_eq!(list["summary"]["total"], 1, "{list:#}");
-        assert!(tmux.run(&["list-sessions", "-F", "#{session_name}"]).contains("_agtmux"));
+        wait_for("the hidden session", || {
+            let sessions = tmux.run(&["list-sessions", "-F", "#{session_name} #{session_attached}"]);
+            if sessions.contains("_agtmux 2") { Ok(()) } else { Err(sessions) }
+        });
         for what in ["panes", "windows", "sessions"] {
             let shown = environment.agtmux(&["list", what, "--all", "--json"]).ok().stdout;
             assert!(!shown.contains("_agtmux"), "{shown}");
