@@ -213,13 +213,12 @@ async fn paste(client: &Plain, guard: &Guard, text: &str) -> Result<(), String> 
         other => panic!("a refusal that explains nothing: {other}"),
     };
     buffer.load(client, text.as_bytes(), DEADLINE).await.map_err(gone)?;
-    // Who has the keyboard in the same breath as the paste.
-    let witness =
-        Command::new("display-message").flag("-p").target(guard.pane).arg("#{pane_pid} #{pane_current_command}");
+    // Whose pane it is in the same breath as the paste. What runs there is the kernel's to change, between any two commands.
+    let witness = Command::new("display-message").flag("-p").target(guard.pane).arg("#{pane_pid}");
     let script = Script::from(&buffer.paste(guard.pane, true)).then(&witness);
     match guarded(client, guard, &script, &buffer.clear(), DEADLINE).await.map_err(gone)? {
         Acted::Done(seen) => {
-            assert_eq!(String::from_utf8(seen).unwrap(), format!("{} reader\n", guard.pane_pid));
+            assert_eq!(String::from_utf8(seen).unwrap(), format!("{}\n", guard.pane_pid));
             Ok(())
         }
         Acted::Refused(why) => Err(why.to_string()),
