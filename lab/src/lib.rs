@@ -7,6 +7,7 @@ mod follower;
 mod home;
 pub mod install;
 pub mod model;
+mod place;
 pub mod play;
 pub mod report;
 mod stage;

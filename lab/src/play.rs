@@ -87,7 +87,7 @@ pub async fn play(story: &Story, manner: &Manner) -> Result<Outcome> {
         }
     }
     let sights = std::mem::take(&mut player.sights);
-    let outside = stage.model.asked().into_iter().filter(|asked| asked.outside).map(|asked| asked.request).collect();
+    let outside = stage.model().asked().into_iter().filter(|asked| asked.outside).map(|asked| asked.request).collect();
     if let Some(failure) = failure.as_mut().filter(|_| manner.keep) {
         let root = stage.keep();
         let _ = writeln!(failure, "--- kept: {}; tmux -S {}/t attach", root.display(), root.display());
@@ -105,7 +105,7 @@ async fn evidence(stage: &Stage) -> String {
     let screen = stage.terminal.screen().await.unwrap_or_else(|error| format!("{error:#}"));
     let words: String = stage.follower.since(0).iter().map(|word| format!("{}\n", spoken(word))).collect();
     let asked: String =
-        stage.model.asked().iter().map(|asked| format!("{} -> {}\n", asked.request, asked.answer)).collect();
+        stage.model().asked().iter().map(|asked| format!("{} -> {}\n", asked.request, asked.answer)).collect();
     format!(
         "--- explain\n{explained}--- said\n{words}--- events\n{events}--- screen\n{}\n--- asked of the model\n{asked}\
          --- the daemon's log\n{}",
@@ -233,7 +233,7 @@ impl<'a> Player<'a> {
             }
             Verb::Told(pattern) => {
                 let started = Instant::now();
-                while !self.stage.model.asked().iter().any(|asked| pattern.is_match(&asked.body)) {
+                while !self.stage.model().asked().iter().any(|asked| pattern.is_match(&asked.body)) {
                     ensure!(started.elapsed() < DRAWN, "the model was not told that");
                     tokio::time::sleep(Duration::from_millis(20)).await;
                 }

@@ -1,6 +1,6 @@
 //! A private tmux server with one pane, in which a person would sit.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -24,14 +24,20 @@ pub(crate) struct Terminal {
 }
 
 impl Terminal {
-    /// Starts the server, with a shell in its pane.
-    pub(crate) async fn start(socket: PathBuf, workspace: &str, variables: Vec<Variable>) -> Result<Self> {
+    /// Starts the server, with a shell in its pane of so many columns and lines.
+    pub(crate) async fn start(
+        socket: PathBuf,
+        workspace: &Path,
+        (columns, lines): (u16, u16),
+        variables: Vec<Variable>,
+    ) -> Result<Self> {
         let mut terminal = Self { socket, pane: String::new(), variables };
         // The options come first, in the same breath: the first pane is already to have them.
         let shell = "PS1='$ ' exec bash --norc --noprofile";
         let options = ["start-server", ";", "set", "-g", "default-terminal", "tmux-256color", ";", "set", "-g"];
-        let session = ["escape-time", "0", ";", "new-session", "-d", "-s", "lab", "-x", "120", "-y", "40"];
-        let place = ["-c", workspace, "-P", "-F", "#{pane_id}", shell];
+        let (columns, lines, workspace) = (columns.to_string(), lines.to_string(), workspace.display().to_string());
+        let session = ["escape-time", "0", ";", "new-session", "-d", "-s", "lab", "-x", &columns, "-y", &lines];
+        let place = ["-c", &workspace, "-P", "-F", "#{pane_id}", shell];
         terminal.pane = terminal.tmux(&[&options[..], &session[..], &place[..]].concat()).await?.trim().to_owned();
         terminal.wait_for(&Regex::new(r"(?m)^\$")?, true, Duration::from_secs(10)).await?;
         Ok(terminal)

@@ -87,7 +87,7 @@ pub async fn converse(
     let expected = [&lines[..], &messages[..]].concat();
     let since = Instant::now();
     let said = loop {
-        let said = stage.model.said();
+        let said = stage.model().said();
         let parts: usize = said.iter().map(|text| apart(&expected, text).len()).sum();
         if parts >= expected.len() || since.elapsed() > LAST {
             break said;

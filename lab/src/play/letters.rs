@@ -86,7 +86,7 @@ impl Player<'_> {
         ensure!(!self.sent.is_empty(), "nothing was sent");
         let started = Instant::now();
         loop {
-            let said = self.stage.model.said();
+            let said = self.stage.model().said();
             let count = |texts: &[String], text: &String| texts.iter().filter(|other| *other == text).count();
             let more = self.sent.iter().find(|text| count(&said, text) > count(&self.sent, text));
             ensure!(more.is_none(), "the model was given {more:?} more often than it was sent: {said:#?}");
