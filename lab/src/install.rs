@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use etcetera::BaseStrategy;
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
@@ -70,6 +71,19 @@ impl Packages {
     pub fn bin(&self) -> PathBuf {
         self.root.join("bin")
     }
+}
+
+/// The version of an agent that is installed.
+pub(crate) fn version(agent: Agent) -> String {
+    let package = match agent {
+        Agent::Claude => "@anthropic-ai/claude-code",
+        Agent::Codex => "@openai/codex",
+        Agent::Gemini => "@google/gemini-cli",
+        Agent::Opencode => "opencode-ai",
+        Agent::Copilot => "@github/copilot",
+    };
+    let document: Value = serde_json::from_str(PACKAGE).unwrap_or_default();
+    document["dependencies"][package].as_str().unwrap_or("?").to_owned()
 }
 
 /// A name for exactly these packages.

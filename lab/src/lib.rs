@@ -3,6 +3,7 @@
 //! `README.md` says how to run it and how to write a story.
 
 pub mod agent;
+pub mod alike;
 mod follower;
 mod home;
 pub mod install;

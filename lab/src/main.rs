@@ -1,10 +1,12 @@
 //! The lab's command line.
 
 use std::io::{Write as _, stderr, stdout};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use agtmux_lab::agent::Agent;
+use agtmux_lab::alike::{self, Alike};
 use agtmux_lab::install::Packages;
 use agtmux_lab::model::Server;
 use agtmux_lab::play::{Manner, Outcome, agtmux_beside_us, play};
@@ -34,6 +36,8 @@ enum Command {
     Model,
     /// Play stories and check what agtmux says
     Run(RunArguments),
+    /// Compare agents in the wrapper with agents without it, after each of many steps
+    Alike(AlikeArguments),
     /// Let somebody type into wrapped agents while messages are sent, and say what became of each
     Type(TypeArguments),
 }
@@ -55,6 +59,22 @@ struct TypeArguments {
     /// How many messages are in one conversation at most
     #[arg(long, default_value_t = 50)]
     conversation: usize,
+}
+
+#[derive(Debug, Args)]
+struct AlikeArguments {
+    /// The agents: `claude`, `codex`
+    #[arg(required = true)]
+    agents: Vec<String>,
+    /// Only the steps that say most
+    #[arg(long)]
+    brief: bool,
+    /// How often it is done
+    #[arg(long, default_value_t = 1)]
+    times: usize,
+    /// Keep every picture, and all that was written to each pane, in this folder
+    #[arg(long)]
+    keep: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -106,6 +126,7 @@ async fn command(command: Command) -> Result<ExitCode> {
             tokio::signal::ctrl_c().await?;
         }
         Command::Run(arguments) => return run(arguments).await,
+        Command::Alike(arguments) => return compare(arguments).await,
         Command::Type(arguments) => return type_into(arguments).await,
     }
     Ok(ExitCode::SUCCESS)
@@ -144,6 +165,25 @@ async fn run(arguments: RunArguments) -> Result<ExitCode> {
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
+async fn compare(arguments: AlikeArguments) -> Result<ExitCode> {
+    let agents =
+        arguments.agents.iter().map(|name| Agent::from_name(name).with_context(|| format!("there is no agent {name}")));
+    let agents = agents.collect::<Result<Vec<_>>>()?;
+    let (packages, agtmux) = (Packages::ready()?, agtmux_beside_us()?);
+    let mut outcomes = Vec::new();
+    for _ in 0..arguments.times {
+        let mut comparing = JoinSet::new();
+        for (index, agent) in agents.iter().copied().enumerate() {
+            let (packages, agtmux) = (packages.clone(), agtmux.clone());
+            let manner = alike::Manner { brief: arguments.brief, keep: arguments.keep.clone() };
+            comparing.spawn(async move { Ok((index, alike::alike(agent, &packages, &agtmux, &manner).await?)) });
+        }
+        outcomes.extend(in_order(comparing).await?);
+    }
+    write!(stdout(), "{}", alike::report(&outcomes))?;
+    Ok(if outcomes.iter().all(Alike::is_same) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
 async fn type_into(arguments: TypeArguments) -> Result<ExitCode> {
     let (packages, agtmux) = (Packages::ready()?, agtmux_beside_us()?);
     let mut clean = true;
@@ -178,22 +218,26 @@ async fn play_all(stories: Vec<Story>, manner: Manner, jobs: usize) -> Result<Ve
         playing.spawn(async move {
             let _seat = seats.acquire_owned().await?;
             let outcome = play(&story, &manner).await.with_context(|| story.to_string())?;
-            Ok::<_, anyhow::Error>((index, story, outcome))
+            Ok((index, (story, outcome)))
         });
     }
+    in_order(playing).await
+}
+
+/// Waits for all of them, and gives what they give in order. What is broken off takes its stage down.
+async fn in_order<T: 'static>(mut tasks: JoinSet<Result<(usize, T)>>) -> Result<Vec<T>> {
     let mut outcomes = Vec::new();
     let mut terminated = signal(SignalKind::terminate())?;
     loop {
         tokio::select! {
-            played = playing.join_next() => match played {
-                Some(played) => outcomes.push(played??),
+            ended = tasks.join_next() => match ended {
+                Some(ended) => outcomes.push(ended??),
                 None => break,
             },
-            // What is broken off takes its stage down.
             _ = tokio::signal::ctrl_c() => bail!("interrupted"),
             _ = terminated.recv() => bail!("terminated"),
         }
     }
-    outcomes.sort_by_key(|(index, _, _)| *index);
-    Ok(outcomes.into_iter().map(|(_, story, outcome)| (story, outcome)).collect())
+    outcomes.sort_by_key(|(index, _)| *index);
+    Ok(outcomes.into_iter().map(|(_, outcome)| outcome).collect())
 }

@@ -85,7 +85,8 @@ fn shortened(text: &str) -> String {
     if short.len() < text.len() { format!("{short}…") } else { short }
 }
 
-fn table(headers: &[&str], numbers: &[usize]) -> Table {
+/// A table with these headings, some of its columns aligned to the right.
+pub(crate) fn table(headers: &[&str], numbers: &[usize]) -> Table {
     let mut table = Table::new();
     table.load_style(NOTHING).set_header(headers.to_vec());
     for index in numbers {

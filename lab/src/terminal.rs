@@ -68,6 +68,31 @@ impl Terminal {
         self.tmux(&["display-message", "-p", "-t", pane, "#{pane_title}", ";", "capture-pane", "-p", "-t", pane]).await
     }
 
+    /// The values of these formats, one per line, then what the pane shows with its colours: all of the same moment.
+    pub(crate) async fn picture(&self, formats: &[&str]) -> Result<String> {
+        let pane = self.pane.as_str();
+        let formats: Vec<_> = formats.iter().map(|name| format!("#{{{name}}}")).collect();
+        let look = ["display-message", "-p", "-t", pane, &formats.join("\n")];
+        self.tmux(&[&look[..], &[";", "capture-pane", "-e", "-p", "-t", pane]].concat()).await
+    }
+
+    /// Sets an option of the server.
+    pub(crate) async fn set(&self, option: &str, value: &str) -> Result<()> {
+        self.tmux(&["set", "-s", option, value]).await.map(drop)
+    }
+
+    /// Gives the pane another size.
+    pub(crate) async fn resize(&self, columns: u16, lines: u16) -> Result<()> {
+        let (columns, lines) = (columns.to_string(), lines.to_string());
+        self.tmux(&["resize-window", "-t", &self.pane, "-x", &columns, "-y", &lines]).await.map(drop)
+    }
+
+    /// Has everything that is written to the pane from now on kept in a file.
+    pub(crate) async fn record(&self, file: &Path) -> Result<()> {
+        // The path is that of a folder of ours: no character in it means anything to tmux or to a shell.
+        self.tmux(&["pipe-pane", "-O", "-t", &self.pane, &format!("exec cat > {}", file.display())]).await.map(drop)
+    }
+
     /// Waits until the screen shows, or no longer shows, a pattern. Gives the moment of the last look that was
     /// different: it was drawn at that moment at the earliest.
     pub(crate) async fn wait_for(&self, pattern: &Regex, shown: bool, within: Duration) -> Result<Instant> {

@@ -6,6 +6,7 @@
 //! ```text
 //! say:TEXT               a reply at once
 //! lines:N                N numbered lines
+//! markdown:              a reply with a heading, a list, a table and code
 //! stream:SECONDS         a word every quarter of a second
 //! think:SECONDS          thinks, then says `thought`
 //! hang:SECONDS           says nothing at all, not even the head of the answer
@@ -24,8 +25,13 @@ use std::time::Duration;
 const TICK: Duration = Duration::from_millis(250);
 
 /// The verbs that begin an act.
-const VERBS: [&str; 12] =
-    ["say", "lines", "stream", "think", "hang", "error", "cut", "refuse", "tool", "ask", "plan", "agent"];
+const VERBS: [&str; 13] =
+    ["say", "lines", "markdown", "stream", "think", "hang", "error", "cut", "refuse", "tool", "ask", "plan", "agent"];
+
+/// A reply that takes all an agent can draw.
+const MARKDOWN: &str = "# A heading\n\nSome **bold**, some *slanted* and some `code`, 日本語 and 🦀.\n\n- one\n- two\n  - three\n\n\
+                        1. first\n2. second\n\n> a quotation\n\n```rust\nfn main() {\n    println!(\"é\");\n}\n```\n\n\
+                        | name | size |\n|---|---|\n| a | 1 |\n| b | 22 |\n\nThe end.";
 
 /// What the model does with one request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -155,6 +161,7 @@ fn play(act: &str) -> Reply {
             let lines: Vec<_> = (1..=count).map(|line| format!("line {line} of {count}")).collect();
             say(&lines.join("\n"))
         }
+        "markdown" => say(MARKDOWN),
         "stream" => speak(stream(seconds(argument))),
         "think" => speak(thoughts(seconds(argument))),
         "hang" => Reply::Speak { silence: seconds(argument), beats: vec![Beat::Text("hung".to_owned())] },
