@@ -27,6 +27,7 @@ pub(crate) struct Place {
     /// The folder that the agent works in.
     pub(crate) workspace: PathBuf,
     root: TempDir,
+    kept: bool,
 }
 
 impl Place {
@@ -54,7 +55,7 @@ impl Place {
         ];
         let own = own.map(|(name, value)| (name.to_owned(), value));
         let variables = own.into_iter().chain(home.seed(agent)?).collect();
-        Ok(Self { model, variables, workspace: home.workspace, root })
+        Ok(Self { model, variables, workspace: home.workspace, root, kept: false })
     }
 
     /// Where everything of it lies.
@@ -70,14 +71,14 @@ impl Place {
     /// Leaves the files where they are, for somebody who wants to look.
     pub(crate) fn keep(&mut self) {
         self.root.disable_cleanup(true);
+        self.kept = true;
     }
 
     /// Waits until no process is left that could slow down what comes next.
     pub(crate) async fn wait_until_empty(&self) {
-        let home = format!("HOME={}", self.path("home").display());
         let ended = Instant::now();
         loop {
-            let left = processes_with(&home);
+            let left = self.inhabitants();
             if left.is_empty() {
                 return;
             }
@@ -90,16 +91,27 @@ impl Place {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
+
+    /// Every process that lives here. Where there is no `/proc`, nobody is known.
+    fn inhabitants(&self) -> Vec<Pid> {
+        let home = format!("HOME={}", self.path("home").display());
+        let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+        entries
+            .filter_map(|entry| {
+                let pid = Pid::from_raw(entry.file_name().to_str()?.parse().ok()?)?;
+                let environment = fs::read(entry.path().join("environ")).ok()?;
+                environment.split(|byte| *byte == 0).any(|entry| entry == home.as_bytes()).then_some(pid)
+            })
+            .collect()
+    }
 }
 
-/// Every process with this variable in its environment. Where there is no `/proc`, nobody is waited for.
-fn processes_with(variable: &str) -> Vec<Pid> {
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    entries
-        .filter_map(|entry| {
-            let pid = Pid::from_raw(entry.file_name().to_str()?.parse().ok()?)?;
-            let environment = fs::read(entry.path().join("environ")).ok()?;
-            environment.split(|byte| *byte == 0).any(|entry| entry == variable.as_bytes()).then_some(pid)
-        })
-        .collect()
+impl Drop for Place {
+    /// For what is broken off: who is about to end writes a last file, and would make the folder anew.
+    fn drop(&mut self) {
+        let ended = Instant::now();
+        while !self.kept && !self.inhabitants().is_empty() && ended.elapsed() < FAREWELL {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
 }
