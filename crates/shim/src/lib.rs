@@ -13,6 +13,7 @@
 
 pub mod arbiter;
 pub mod buffer;
+pub mod farewell;
 mod inbox;
 mod keeper;
 pub mod keyboard;

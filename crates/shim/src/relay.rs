@@ -2,6 +2,7 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use arrayvec::ArrayVec;
@@ -11,6 +12,7 @@ use rustix::process::Signal;
 
 use crate::arbiter::{Arbiter, NO_MEMORY, PIECE, Screen};
 use crate::buffer::Buffer;
+use crate::farewell::{self, Farewell};
 use crate::inbox::Arrived;
 use crate::keeper::{REPORT, Report};
 use crate::modes::Modes;
@@ -58,6 +60,8 @@ pub(crate) struct Relay<'a> {
     line: OwnedFd,
     signals: &'a Signals,
     door: Option<Door>,
+    /// Where it is told how the agent ended.
+    note: Option<PathBuf>,
     name: Option<String>,
     child: u32,
     to_agent: Buffer,
@@ -89,6 +93,7 @@ impl<'a> Relay<'a> {
             submitted: None,
             line,
             signals,
+            note: door.as_ref().and_then(Door::note),
             door,
             name,
             child: 0,
@@ -126,6 +131,7 @@ impl<'a> Relay<'a> {
                 self.attend();
             }
             if let Some(ending) = self.ending {
+                self.leave_note(ending);
                 self.last_words();
                 return ending;
             }
@@ -397,6 +403,18 @@ impl<'a> Relay<'a> {
     fn tell(&mut self, ended: &Answer) {
         if let (Some(guest), Some(door)) = (self.asked.take(), &mut self.door) {
             door.tell(guest, ended);
+        }
+    }
+
+    /// Leaves word of how the agent ended, before anything else can be seen of it. Without it, less is known, and no more.
+    fn leave_note(&self, ending: Ending) {
+        let farewell = match ending {
+            Ending::Exited(status) => Farewell::Exited(status),
+            Ending::Killed(signal) => Farewell::Killed(signal),
+            Ending::Lost => return,
+        };
+        if let Some(note) = &self.note {
+            farewell::leave(note, farewell).ok();
         }
     }
 

@@ -15,6 +15,7 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 use rustix::process::Pid;
 
+use crate::farewell;
 use crate::inbox::{Arrived, Inbox};
 use crate::protocol::Answer;
 
@@ -62,11 +63,19 @@ impl Door {
         }
         sweep(dir);
         let path = dir.join(format!("{}.sock", std::process::id()));
-        fs::remove_file(&path).ok();
+        // A shim that had this pid before may have left these.
+        for stale in [&path, &farewell::place(dir, std::process::id())] {
+            fs::remove_file(stale).ok();
+        }
         let listener = UnixListener::bind(&path)?;
         fs::set_permissions(&path, Permissions::from_mode(0o600))?;
         listener.set_nonblocking(true)?;
         Ok(Self { listener, path, closed_until: 0, guests: ArrayVec::new(), next: 0 })
+    }
+
+    /// Where the note of this process is to be left.
+    pub(crate) fn note(&self) -> Option<PathBuf> {
+        self.path.parent().map(|dir| farewell::place(dir, std::process::id()))
     }
 
     /// What has to be readable for something to do here.
@@ -164,14 +173,16 @@ fn is_ours(_connection: &OwnedFd) -> bool {
     true
 }
 
-/// Removes the sockets of shims that were killed.
+/// Removes the sockets of shims that were killed, and the notes that nobody has read.
 fn sweep(dir: &Path) {
     let Ok(entries) = fs::read_dir(dir) else { return };
     for entry in entries.flatten().take(1_000) {
         let name = entry.file_name();
-        let pid = name.to_str().and_then(|name| name.strip_suffix(".sock")).and_then(|pid| pid.parse().ok());
+        let Some(name) = name.to_str() else { continue };
+        let note = farewell::writer(name);
+        let pid = note.or_else(|| name.strip_suffix(".sock")).and_then(|pid| pid.parse().ok());
         let is_gone = |pid| rustix::process::test_kill_process(pid) == Err(Errno::SRCH);
-        if pid.and_then(Pid::from_raw).is_some_and(is_gone) {
+        if pid.and_then(Pid::from_raw).is_some_and(is_gone) && (note.is_none() || farewell::is_stale(&entry.path())) {
             fs::remove_file(entry.path()).ok();
         }
     }

@@ -43,8 +43,7 @@ fn shim(command: &[OsString]) -> ExitCode {
     let Ok(parts) = Parts::new(command) else {
         return keeper::exec(command);
     };
-    let Parts { terminal, master, slave, line, mut keeper, signals } = parts;
-    let door = env::var_os(SOCKETS_VARIABLE).and_then(|dir| Door::open(&PathBuf::from(dir)).ok());
+    let Parts { terminal, master, slave, line, mut keeper, signals, door } = parts;
     let name = env::var(NAME_VARIABLE).ok().filter(|name| !name.is_empty());
     // The keeper ends when the line to it does.
     let ending = Relay::new(&terminal, (master, slave), line, &signals, door, name).run();
@@ -60,6 +59,7 @@ struct Parts {
     line: OwnedFd,
     keeper: Child,
     signals: Signals,
+    door: Option<Door>,
 }
 
 impl Parts {
@@ -69,8 +69,10 @@ impl Parts {
         let signals = Signals::new()?;
         // Before anything is started, so that no key is a signal for it meanwhile.
         terminal.make_raw();
+        // Whoever finds the agent finds the door too.
+        let door = env::var_os(SOCKETS_VARIABLE).and_then(|dir| Door::open(&PathBuf::from(dir)).ok());
         let (keeper, line) = keeper::start(slave.try_clone()?, command)?;
-        Ok(Self { terminal, master, slave, line, keeper, signals })
+        Ok(Self { terminal, master, slave, line, keeper, signals, door })
     }
 }
 

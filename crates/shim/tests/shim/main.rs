@@ -6,6 +6,7 @@
 mod common;
 
 mod bytes;
+mod farewell;
 mod hostile;
 mod injecting;
 mod jobs;
