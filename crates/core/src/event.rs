@@ -248,9 +248,9 @@ pub enum ProcessState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
-    /// The process exited or was killed.
+    /// The process ended in order, was told to end, or ended in a way that nobody could tell.
     Exited,
-    /// The process was killed or crashed: it had no time to take its leave.
+    /// The process was killed or crashed: see [`crate::ending`].
     Crashed,
     /// Another agent took the pane, or the process became another program.
     Replaced,

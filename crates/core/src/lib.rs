@@ -32,6 +32,7 @@ pub mod attention;
 pub mod binding;
 pub mod command;
 mod deadlines;
+pub mod ending;
 pub mod engine;
 mod entries;
 pub mod event;

@@ -6,9 +6,11 @@
 
 use std::collections::BTreeMap;
 
+use crate::ending::Exit;
 use crate::engine::Engine;
 use crate::event::{Ending, Fact, Place, ProcessState};
 use crate::id::{AgentId, BootId, PaneId, PaneKey, ProcessKey, RuntimeId, ServerId, TargetName};
+use crate::runtime::Runtime;
 
 /// One life of a tmux server and all its panes, as tmux says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +47,8 @@ pub struct AgentSight {
     pub pane: PaneKey,
     /// The agent in it.
     pub found: Option<FoundAgent>,
+    /// How the process of the agent ended that was in it before, if that is known.
+    pub left: Option<(ProcessKey, Exit)>,
 }
 
 /// An agent's process.
@@ -110,13 +114,15 @@ fn agent(engine: &Engine, sight: &AgentSight) -> Vec<Fact> {
         return Vec::new();
     }
     let known = topology.living_in(&sight.pane);
+    let ended = |known: &Runtime| Fact::RuntimeEnded { runtime: known.id.clone(), how: ending(known, sight) };
     let Some(found) = &sight.found else {
-        let ended =
-            |runtime: &crate::runtime::Runtime| Fact::RuntimeEnded { runtime: runtime.id.clone(), how: Ending::Exited };
         return known.map(ended).into_iter().collect();
     };
     let runtime = RuntimeId::derive(&sight.pane, &found.boot, found.process, &found.agent);
     let mut facts = Vec::new();
+    // That it was replaced goes without saying; that it had crashed does not.
+    let crashed = known.filter(|known| known.id != runtime && ending(known, sight) == Ending::Crashed);
+    facts.extend(crashed.map(ended));
     let was = match known.filter(|known| known.id == runtime) {
         Some(known) => known.process_state.0,
         None => {
@@ -135,4 +141,10 @@ fn agent(engine: &Engine, sight: &AgentSight) -> Vec<Fact> {
         facts.push(Fact::ProcessChanged { runtime, process: found.state });
     }
     facts
+}
+
+/// How the agent that was in a pane ended. What is known of the end of another process says nothing.
+fn ending(known: &Runtime, sight: &AgentSight) -> Ending {
+    let exit = sight.left.filter(|(process, _)| *process == known.process).map(|(_, exit)| exit);
+    exit.map_or(Ending::Exited, |exit| exit.ending(known.verdict.state))
 }

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use agtmux_core::action::{ActionFact, Actor, Snapshot, Step, Verb, Wish};
 use agtmux_core::event::Fact;
-use agtmux_core::id::ActionId;
-use agtmux_core::time::Timestamp;
+use agtmux_core::id::{ActionId, RuntimeId};
+use agtmux_core::time::{Span, Timestamp};
 use agtmux_wire::error::ErrorCode;
 use tokio::sync::oneshot;
 use uuid::Uuid;
@@ -20,6 +20,9 @@ use crate::store::redact;
 
 /// How many snapshots may wait. Each is gone after a minute anyway.
 const WAITING: usize = 1_000;
+
+/// An agent that was told to end may take so long. Whatever ends it later, that was not it.
+const KILLING: Span = Span::seconds(60);
 
 /// The longest reference that is kept of an action that was refused; none that means anything is longer.
 const REFERENCE_LIMIT: usize = 1_024;
@@ -74,16 +77,31 @@ pub enum Ask {
     },
 }
 
-/// Snapshots that wait to be acted on.
+/// Snapshots that wait to be acted on, and agents that wait to end.
 #[derive(Default)]
-pub struct Waiting(BTreeMap<ActionId, Snapshot>);
+pub struct Waiting {
+    snapshots: BTreeMap<ActionId, Snapshot>,
+    killed: BTreeMap<RuntimeId, Timestamp>,
+}
 
 impl Waiting {
     fn keep(&mut self, snapshot: Snapshot, now: Timestamp) {
-        self.0.retain(|_, known| known.expires_at > now);
-        if self.0.len() < WAITING {
-            self.0.insert(snapshot.action.clone(), snapshot);
+        self.snapshots.retain(|_, known| known.expires_at > now);
+        if self.snapshots.len() < WAITING {
+            self.snapshots.insert(snapshot.action.clone(), snapshot);
         }
+    }
+
+    /// Remembers whom somebody has told to end.
+    fn note_kill(&mut self, snapshot: &Snapshot, now: Timestamp) {
+        self.killed.retain(|_, since| *since + KILLING > now);
+        let aimed = snapshot.runtime.as_ref().filter(|_| snapshot.verb == Verb::Kill);
+        self.killed.extend(aimed.map(|aimed| (aimed.runtime.clone(), now)));
+    }
+
+    /// Whether an agent that ends now ends because somebody has just told it to.
+    pub(super) fn was_killed(&self, runtime: &RuntimeId, now: Timestamp) -> bool {
+        self.killed.get(runtime).is_some_and(|since| *since + KILLING > now)
     }
 }
 
@@ -151,7 +169,7 @@ impl MainLoop {
         actor: Actor,
         detail: String,
     ) -> Result<Snapshot, CommandError> {
-        let Some(snapshot) = self.waiting.0.get(&action).cloned() else {
+        let Some(snapshot) = self.waiting.snapshots.get(&action).cloned() else {
             let message = format!("there is no snapshot {action} to act on");
             let error = CommandError::new(ErrorCode::SnapshotExpired, message)
                 .hint("a snapshot holds for a minute and can be acted on once; look again, then ask again");
@@ -166,10 +184,11 @@ impl MainLoop {
             let error = CommandError::new(ErrorCode::PreconditionFailed, message).hint("make one for what is wanted");
             return Err(self.refuse(action, verb, &snapshot.reference, actor, error).await);
         }
-        self.waiting.0.remove(&action);
+        self.waiting.snapshots.remove(&action);
         match self.world.engine.recheck(&snapshot, self.clock.now()) {
             Ok(()) => {
                 self.note_action(action, actor, Step::Started { detail }).await?;
+                self.waiting.note_kill(&snapshot, self.clock.now());
                 Ok(snapshot)
             }
             Err(refusal) => Err(self.refuse(action, verb, &snapshot.reference, actor, refusal.into()).await),

@@ -10,11 +10,12 @@ use std::time::Duration;
 
 use agtmux_agents::launch::is_conversation_id;
 use agtmux_core::command::Command;
+use agtmux_core::ending::Exit;
 use agtmux_core::engine::Disposition;
-use agtmux_core::event::{Ending, Event, FORMAT, Fact, Health, TargetKind};
+use agtmux_core::event::{Event, FORMAT, Fact, Health, TargetKind};
 use agtmux_core::id::{PaneKey, RuntimeId, TargetName};
 use agtmux_core::intent::Intent;
-use agtmux_core::reconcile;
+use agtmux_core::reconcile::{self, AgentSight};
 use agtmux_core::signal::SignalEvent;
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -246,9 +247,9 @@ impl MainLoop {
                 self.commit_observed(facts).await;
                 self.show_surfaces(surfaces);
             }
-            Observation::Agents { sights } => {
-                let mut facts = reconcile::agents(&self.world.engine, &sights);
-                facts.iter_mut().for_each(|fact| self.tell_crashes(fact));
+            Observation::Agents { mut sights } => {
+                sights.iter_mut().for_each(|sight| self.tell_ending(sight));
+                let facts = reconcile::agents(&self.world.engine, &sights);
                 self.commit_observed(facts).await;
                 let server = sights.first().map(|sight| sight.pane.server.clone());
                 for watch in self.world.servers.values_mut() {
@@ -269,12 +270,20 @@ impl MainLoop {
         }
     }
 
-    /// An agent that left standing what it removes when it ends in order was killed, or crashed.
-    fn tell_crashes(&self, fact: &mut Fact) {
-        if let Fact::RuntimeEnded { runtime, how: how @ Ending::Exited } = fact
-            && self.roster.borrow().get(runtime).is_some_and(|member| member.ended_without_farewell())
-        {
-            *how = Ending::Crashed;
+    /// Adds what is known here of the end of an agent that is no longer in its pane: that somebody wanted it, or, where the
+    /// process did not tell, that it left standing what it removes when it ends in order.
+    fn tell_ending(&self, sight: &mut AgentSight) {
+        let Some(known) = self.world.engine.state().topology.living_in(&sight.pane) else {
+            return;
+        };
+        if sight.found.as_ref().is_some_and(|found| found.process == known.process) {
+            return;
+        }
+        let has_left = || self.roster.borrow().get(&known.id).is_some_and(|member| member.ended_without_farewell());
+        if self.waiting.was_killed(&known.id, self.clock.now()) {
+            sight.left = Some((known.process, Exit::Wanted));
+        } else if sight.left.is_none() && has_left() {
+            sight.left = Some((known.process, Exit::NoFarewell));
         }
     }
 

@@ -10,6 +10,7 @@ use tokio::task::JoinSet;
 use super::handle::Input;
 use super::said::Said;
 use super::world::LOCAL;
+use crate::paths::Paths;
 use crate::target::helper;
 use crate::target::link::LinkKind;
 use crate::target::manifests::Manifests;
@@ -26,6 +27,7 @@ pub struct Observers {
     helper: PathBuf,
     link: LinkKind,
     manifests: Manifests,
+    shims: PathBuf,
     boot: BootId,
     reports: mpsc::Sender<Observation>,
     paints: mpsc::UnboundedSender<Paint>,
@@ -39,7 +41,7 @@ impl Observers {
     pub fn new(
         tmux: PathBuf,
         link: LinkKind,
-        pipe_socket: PathBuf,
+        paths: &Paths,
         manifests: Manifests,
         boot: BootId,
         inputs: mpsc::Sender<Input>,
@@ -65,10 +67,11 @@ impl Observers {
         let helper = if agtmux.exists() { agtmux } else { program };
         Self {
             tmux,
-            pipe_socket,
+            pipe_socket: paths.pipe_socket(),
             helper,
             link,
             manifests,
+            shims: paths.shim_dir(),
             boot,
             reports,
             paints,
@@ -92,6 +95,7 @@ impl Observers {
             link: self.link,
             janitor: helper::command_line(&self.helper, helper::JANITOR),
             manifests: self.manifests.clone(),
+            shims: self.shims.clone(),
             boot: self.boot.clone(),
             reports: self.reports.clone(),
             paints: self.paints.clone(),

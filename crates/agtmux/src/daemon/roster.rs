@@ -58,9 +58,8 @@ impl Member {
     /// Whether the agent's process is gone and left standing what it removes when it ends in order: it was killed, or
     /// it crashed. False where nobody knows.
     pub fn ended_without_farewell(&self) -> bool {
-        let is_it = |stat: platform::Stat| stat.start == self.process.start && stat.state != 'Z';
         let standing = self.conversation.as_ref().and_then(|conversation| conversation.standing.as_ref());
-        standing.is_some_and(|file| file.exists()) && !platform::process_stat(self.process.pid).is_some_and(is_it)
+        standing.is_some_and(|file| file.exists()) && !platform::is_running(self.process.pid, self.process.start)
     }
 }
 

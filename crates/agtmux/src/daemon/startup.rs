@@ -100,13 +100,13 @@ pub async fn start(options: &Options) -> Result<Started, CommandError> {
     let (inputs, received) = mpsc::channel(INPUTS);
     let (synced, is_synced) = watch::channel(false);
     let (roster, members) = watch::channel(Arc::default());
-    let pipe_socket = options.paths.pipe_socket();
-    if let Some(dir) = pipe_socket.parent() {
+    if let Some(dir) = options.paths.pipe_socket().parent() {
         private_dir(dir)?;
     }
     let (painted, paints) = mpsc::unbounded_channel();
     let boot = BootId::new(boot);
-    let observers = Observers::new(tmux.clone(), link, pipe_socket, manifests.clone(), boot, inputs.clone(), painted);
+    let observers =
+        Observers::new(tmux.clone(), link, &options.paths, manifests.clone(), boot, inputs.clone(), painted);
     let projection = Projection::of_targets(&engine);
     let mut mainloop = MainLoop {
         world: World {

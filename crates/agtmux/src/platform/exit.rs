@@ -45,7 +45,8 @@ async fn poll_exit(pid: u32, start: u64, every: Duration) {
     }
 }
 
-fn is_running(pid: u32, start: u64) -> bool {
+/// Whether the process with this pid and start has not ended; a zombie has.
+pub fn is_running(pid: u32, start: u64) -> bool {
     process_stat(pid).is_some_and(|stat| stat.start == start && stat.state != 'Z')
 }
 

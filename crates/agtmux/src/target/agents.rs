@@ -5,9 +5,11 @@
 //! whenever a program is started, ends, is suspended or becomes another. Exits are told by the kernel at once.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use agtmux_agents::Look;
+use agtmux_core::ending::Exit;
 use agtmux_core::event::ProcessState;
 use agtmux_core::id::{AgentId, BootId, PaneId, PaneKey, ProcessKey, ServerId};
 use agtmux_core::reconcile::{AgentSight, FoundAgent};
@@ -16,6 +18,7 @@ use tokio::task::AbortHandle;
 
 use super::ear::Speaker;
 use super::manifests::Manifests;
+use super::parting::{Parting, Wrapper};
 use crate::platform::{self, Stat};
 
 /// How often panes are swept. With the time a look takes this keeps a suspended or started agent from going unseen
@@ -36,8 +39,10 @@ pub struct AgentWatch {
     manifests: Manifests,
     boot: BootId,
     server: ServerId,
+    /// Where wrappers have their sockets and leave their notes.
+    shims: PathBuf,
     panes: BTreeMap<PaneId, Pane>,
-    exits: (mpsc::UnboundedSender<PaneId>, mpsc::UnboundedReceiver<PaneId>),
+    exits: (mpsc::UnboundedSender<Parting>, mpsc::UnboundedReceiver<Parting>),
     /// Whether a pane was found without its first process.
     lost_one: bool,
 }
@@ -70,7 +75,30 @@ struct Trace {
 struct Agent {
     agent: AgentId,
     process: ProcessKey,
+    is_wrapped: bool,
+    /// How its process ended, or that nobody could tell, once that is so.
+    left: Option<Option<Exit>>,
     exit: AbortHandle,
+}
+
+impl Agent {
+    fn has_ended(&self) -> bool {
+        !platform::is_running(self.process.pid, self.process.start)
+    }
+
+    /// Whether its process has ended, and how may be known at any moment.
+    fn is_parting(&self) -> bool {
+        self.is_wrapped && self.left.is_none() && self.has_ended()
+    }
+
+    /// Whether its process is about to have ended: it has lost its arguments, and with them all likeness to an agent.
+    fn is_going(&self) -> bool {
+        self.is_wrapped && self.left.is_none() && platform::process_argv(self.process.pid).is_empty()
+    }
+
+    fn left(&self) -> Option<(ProcessKey, Exit)> {
+        self.left.flatten().map(|exit| (self.process, exit))
+    }
 }
 
 impl Drop for Agent {
@@ -81,8 +109,9 @@ impl Drop for Agent {
 
 impl AgentWatch {
     /// Watches the panes of a server for the agents that manifests describe.
-    pub fn new(manifests: Manifests, boot: BootId, server: ServerId) -> Self {
-        Self { manifests, boot, server, panes: BTreeMap::new(), exits: mpsc::unbounded_channel(), lost_one: false }
+    pub fn new(manifests: Manifests, boot: BootId, server: ServerId, shims: PathBuf) -> Self {
+        let (panes, exits) = (BTreeMap::new(), mpsc::unbounded_channel());
+        Self { manifests, boot, server, shims, panes, exits, lost_one: false }
     }
 
     /// Takes over which panes there are, with their first processes. Gives those that are new or changed hands.
@@ -151,15 +180,25 @@ impl AgentWatch {
             // A daemon that runs in a pane may ask an agent about a screen. That one is nobody's agent.
             processes.retain(|process| process.ppid != std::process::id());
             let look = agtmux_agents::identify(&registry, &processes, pane.pid);
-            pane.launching = if look == Look::Launching { pane.launching + 1 } else { 0 };
+            let launching = if look == Look::Launching { pane.launching + 1 } else { 0 };
             let found = look.agent();
             let speaker = found.as_ref().map(|found| Speaker {
                 agent: AgentId::new(found.agent.clone()),
                 process: ProcessKey { pid: found.pid, start: found.start },
             });
             let is_another = pane.speaker() != speaker;
+            // Whoever is gone is not reported before it is known how it went; then the pane is looked at again.
+            let is_gone = |agent: &Agent| agent.is_parting() || agent.is_going();
+            if is_another && pane.agent.as_ref().is_some_and(is_gone) {
+                continue;
+            }
+            pane.launching = launching;
+            let left = pane.agent.as_ref().filter(|_| is_another).and_then(Agent::left);
             if is_another {
-                pane.agent = speaker.map(|speaker| watch_exit(**id, speaker, self.exits.0.clone()));
+                pane.agent = speaker.map(|speaker| {
+                    let wrapper = Wrapper::around(&self.shims, &processes, speaker.process.pid);
+                    watch_exit(**id, speaker, wrapper, self.exits.0.clone())
+                });
             }
             pane.trace = match (is_another, &pane.agent) {
                 (false, _) => before,
@@ -175,6 +214,7 @@ impl AgentWatch {
                     state: if is_stopped(found.state) { ProcessState::Stopped } else { ProcessState::Alive },
                     why: found.rule,
                 }),
+                left,
             });
         }
         sights
@@ -193,10 +233,29 @@ impl AgentWatch {
 
     /// Waits for the exit of an agent and gives its pane. Safe to cancel.
     pub async fn exited(&mut self) -> PaneId {
-        match self.exits.1.recv().await {
-            Some(pane) => pane,
-            None => std::future::pending().await,
+        let Some(Parting { pane: id, process, exit }) = self.exits.1.recv().await else {
+            return std::future::pending().await;
+        };
+        let agent = self.panes.get_mut(&id).and_then(|pane| pane.agent.as_mut());
+        if let Some(agent) = agent.filter(|agent| agent.process == process) {
+            agent.left = Some(exit);
         }
+        id
+    }
+
+    /// The panes whose agents have ended, of those panes that do not live on. Waits until it is known how they ended, which takes
+    /// no time if the wrapper is gone too.
+    pub async fn ended_beside(&mut self, alive: &BTreeSet<PaneId>) -> Vec<PaneId> {
+        let agents = |watch: &Self, suits: fn(&Agent) -> bool| -> Vec<PaneId> {
+            let lost = watch.panes.iter().filter(|(id, _)| !alive.contains(id));
+            lost.filter(|(_, pane)| pane.agent.as_ref().is_some_and(suits)).map(|(id, _)| *id).collect()
+        };
+        let mut told = Vec::new();
+        while !agents(self, Agent::is_parting).is_empty() {
+            told.push(self.exited().await);
+        }
+        told.extend(agents(self, Agent::has_ended));
+        told
     }
 
     /// The agents and their panes.
@@ -215,12 +274,22 @@ impl AgentWatch {
     }
 }
 
-fn watch_exit(pane: PaneId, Speaker { agent, process }: Speaker, exits: mpsc::UnboundedSender<PaneId>) -> Agent {
+fn watch_exit(
+    pane: PaneId,
+    Speaker { agent, process }: Speaker,
+    wrapper: Option<Wrapper>,
+    exits: mpsc::UnboundedSender<Parting>,
+) -> Agent {
+    let is_wrapped = wrapper.is_some();
     let task = tokio::spawn(async move {
         platform::wait_exit(process.pid, process.start).await;
-        exits.send(pane).ok();
+        let exit = match wrapper {
+            Some(wrapper) => wrapper.farewell().await,
+            None => None,
+        };
+        exits.send(Parting { pane, process, exit }).ok();
     });
-    Agent { agent, process, exit: task.abort_handle() }
+    Agent { agent, process, is_wrapped, left: None, exit: task.abort_handle() }
 }
 
 /// The agent's process betrays suspension and replacement, the pane's first process the start of an agent.

@@ -11,6 +11,7 @@ pub mod link;
 pub mod manifests;
 pub mod observation;
 pub mod observer;
+mod parting;
 pub mod socket;
 pub mod streams;
 pub mod watcher;

@@ -47,6 +47,8 @@ pub struct Observer {
     pub janitor: Vec<OsString>,
     /// What agents look like.
     pub manifests: Manifests,
+    /// Where the wrappers of agents have their sockets.
+    pub shims: PathBuf,
     /// The boot that processes belong to.
     pub boot: BootId,
     /// Where reports go.

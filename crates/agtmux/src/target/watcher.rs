@@ -181,7 +181,12 @@ impl<'a> Life<'a> {
         let (ear, reports) = listen(observer, &server);
         Self {
             observer,
-            agents: AgentWatch::new(observer.manifests.clone(), observer.boot.clone(), server.clone()),
+            agents: AgentWatch::new(
+                observer.manifests.clone(),
+                observer.boot.clone(),
+                server.clone(),
+                observer.shims.clone(),
+            ),
             streams: Streams::new(&observer.pipe_socket, observer.pipe_helper.clone(), &ear),
             ear,
             _reports: reports,
@@ -241,6 +246,10 @@ impl<'a> Life<'a> {
     /// Reports how things are; looks into panes that are new or changed hands.
     async fn take_over(&mut self, rows: Vec<PaneRow>, detail: Detail) -> Sessions {
         let rows = one_per_pane(rows);
+        let alive = || rows.values().filter(|row| !row.pane_dead).map(|row| (PaneId(row.pane_id.0), row.pane_pid));
+        // An agent that took its pane with it ended by itself. Once the pane is gone nobody would ask how.
+        let ended = self.agents.ended_beside(&alive().map(|(pane, _)| pane).collect()).await;
+        self.look_at(&ended).await;
         if rows.is_empty() {
             return Sessions::NoneOfTheUsers;
         }
@@ -254,8 +263,7 @@ impl<'a> Life<'a> {
         };
         let surfaces = rows.iter().map(|(pane, row)| (self.key(*pane), surface(row))).collect();
         self.observer.report(Observation::Panes { sight, surfaces }).await;
-        let alive = rows.values().filter(|row| !row.pane_dead).map(|row| (PaneId(row.pane_id.0), row.pane_pid));
-        let mut suspects = self.agents.panes(alive);
+        let mut suspects = self.agents.panes(alive());
         suspects.extend(self.renamed(&rows));
         if detail == Detail::Full {
             // What starts an agent without a trace starts it where none is; where one is, its process betrays every change.

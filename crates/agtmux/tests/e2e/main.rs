@@ -16,6 +16,7 @@ mod commands;
 mod daemon;
 mod discovery;
 mod docs;
+mod ending;
 mod events;
 mod explain;
 mod files;

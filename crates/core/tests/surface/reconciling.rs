@@ -1,5 +1,6 @@
 //! From what observers see to what happened: each difference once, and nothing when there is none.
 
+use agtmux_core::ending::Exit;
 use agtmux_core::event::{Ending, Fact, Place, ProcessState};
 use agtmux_core::id::{AgentId, BootId, PaneId, PaneKey, ProcessKey, SessionId, TargetName, WindowId};
 use agtmux_core::reconcile::{self, AgentSight, FoundAgent, PaneSight, ServerSight};
@@ -37,7 +38,7 @@ fn agent_sight(n: u32, found: Option<(&str, u32, ProcessState)>) -> AgentSight {
         state,
         why: "comm".to_owned(),
     });
-    AgentSight { pane: PaneKey { server: server("local"), pane: PaneId(n) }, found }
+    AgentSight { pane: PaneKey { server: server("local"), pane: PaneId(n) }, found, left: None }
 }
 
 impl World {
@@ -107,4 +108,28 @@ fn a_finished_turn_in_front_of_somebody_is_seen() {
     world.look(&sight);
     sight.panes[0].looked_at = true;
     assert_eq!(world.look(&sight), [Fact::Seen { runtime }]);
+}
+
+/// How a process ended counts for the agent that it was, and for no other.
+#[test]
+fn a_crash_is_told_of_the_one_who_crashed() {
+    let (killed, alive) = (Exit::Signal(9), ProcessState::Alive);
+    for (pid, wanted) in [(100, Ending::Crashed), (101, Ending::Exited)] {
+        let mut world = World::default();
+        world.look(&server_sight(&[(1, "main")]));
+        world.look_for_agents(&[agent_sight(1, Some(("codex", 100, alive)))]);
+        let left = Some((ProcessKey { pid, start: 1 }, killed));
+        let ended = world.look_for_agents(&[AgentSight { left, ..agent_sight(1, None) }]);
+        assert!(matches!(ended[..], [Fact::RuntimeEnded { how, .. }] if how == wanted), "{ended:?}");
+    }
+    let mut world = World::default();
+    world.look(&server_sight(&[(1, "main")]));
+    world.look_for_agents(&[agent_sight(1, Some(("codex", 100, alive)))]);
+    let left = Some((ProcessKey { pid: 100, start: 1 }, killed));
+    let still_there = AgentSight { left, ..agent_sight(1, Some(("codex", 100, alive))) };
+    assert_eq!(world.look_for_agents(&[still_there]), [], "it is there");
+    let next = world.look_for_agents(&[AgentSight { left, ..agent_sight(1, Some(("codex", 200, alive))) }]);
+    let [Fact::RuntimeEnded { how: Ending::Crashed, .. }, Fact::RuntimeStarted { .. }] = &next[..] else {
+        panic!("{next:?}")
+    };
 }
