@@ -5,3 +5,4 @@ expect running
 screen tick3
 signal KILL
 expect nobody
+agtmux events --limit 1000 says ended: crashed

@@ -5,3 +5,4 @@ prompt stream:30
 expect running
 agtmux kill PANE --yes --signal KILL --if-state running
 expect nobody
+agtmux events --limit 1000 says ended: exited
