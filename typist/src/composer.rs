@@ -2,8 +2,6 @@
 //!
 //! It does what real agents do: bracketed paste, folding of long pastes, new lines by C-j, a caret that moves.
 
-use std::fmt::Write as _;
-
 /// A paste longer than this, or with more lines than `FOLDED_LINES`, is shown as one word. Both as in Claude Code.
 const FOLDED_CHARS: usize = 800;
 const FOLDED_LINES: usize = 3;
@@ -54,6 +52,20 @@ pub struct Composer {
     reading: Reading,
 }
 
+/// What is shown for a text that is pasted into an empty input, if it is folded.
+#[must_use]
+pub fn folded(text: &str) -> Option<String> {
+    is_folded(text).then(|| fold(1, text))
+}
+
+fn is_folded(text: &str) -> bool {
+    text.chars().count() > FOLDED_CHARS || text.matches('\n').count() >= FOLDED_LINES
+}
+
+fn fold(number: usize, text: &str) -> String {
+    format!("[Pasted text #{number} +{} lines]", text.matches('\n').count())
+}
+
 impl Composer {
     /// Takes one byte.
     pub fn feed(&mut self, byte: u8) -> Option<Key> {
@@ -97,9 +109,7 @@ impl Composer {
                 Cell::Char(char) => text.push(*char),
                 Cell::Folded(paste) => {
                     pastes += 1;
-                    let lines = paste.matches('\n').count();
-                    // Writing into a string does not fail.
-                    write!(text, "[Pasted text #{pastes} +{lines} lines]").ok();
+                    text.push_str(&fold(pastes, paste));
                 }
             }
         }
@@ -190,7 +200,7 @@ impl Composer {
         bytes.truncate(bytes.len() - PASTE_END.len());
         // Terminals send a carriage return for a new line of a paste.
         let text = String::from_utf8_lossy(&bytes).replace("\r\n", "\n").replace('\r', "\n");
-        if text.chars().count() > FOLDED_CHARS || text.matches('\n').count() >= FOLDED_LINES {
+        if is_folded(&text) {
             self.cells.insert(self.caret, Cell::Folded(text));
             self.caret += 1;
         } else {

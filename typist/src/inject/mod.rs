@@ -51,7 +51,7 @@ impl Way {
         Ok(match self {
             Self::Naive => Box::new(naive::Naive { tmux, pane }),
             Self::Atomic => Box::new(atomic::Atomic { tmux, pane }),
-            Self::Shim => Box::new(Shim::new(tmux.shim(&pane)?, random)),
+            Self::Shim => Box::new(Shim::new(tmux.shim(&pane)?, random).looking_at(tmux, pane)),
         })
     }
 }

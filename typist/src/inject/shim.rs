@@ -1,26 +1,56 @@
 //! Through the wrapper: it holds the person's keys while it types.
 //!
+//! As `agtmux send` does it: the text is submitted when the composer shows it. How soon an agent acts on what it has read is up to the
+//! machine, so no pause is long enough by itself. Where it is not known what the composer looks like, a pause has to do.
+//!
 //! The requests are written out here, not taken from the wrapper's crate: a wrapper meets clients of other versions.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use fastrand::Rng;
 use serde_json::{Value, json};
 
 use super::{Attempt, Injector};
+use crate::composer::folded;
+use crate::stage::Tmux;
 
 /// Longer than the wrapper ever takes, stalls of the agent included.
 const ANSWER: Duration = Duration::from_secs(60);
+
+/// How long it is waited for the composer to show a text. The wrapper lets keys go after two seconds.
+const SHOWN: Duration = Duration::from_millis(1_700);
+
+/// So much of a line tells it from others.
+const HEAD: usize = 16;
+
+/// A text that is not shown so often is taken to be there.
+const ROUNDS: u32 = 3;
+
+/// Between two looks at the composer.
+const LOOK: Duration = Duration::from_millis(30);
 
 /// A wrapper, asked by its socket.
 #[derive(Debug)]
 pub struct Shim {
     socket: PathBuf,
+    /// Where the fake agent's composer can be looked at.
+    eye: Option<(Tmux, String)>,
     random: Rng,
+}
+
+/// Whether a text was allowed to be submitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Allowed {
+    /// The wrapper submits it, or has.
+    InTime,
+    /// The wrapper has left it in the composer.
+    TooLate,
+    /// It was not seen there.
+    Unasked,
 }
 
 impl Injector for Shim {
@@ -30,18 +60,30 @@ impl Injector for Shim {
             // It may not have got so far as to say anything.
             self.die_asking(id, text).ok();
         }
+        let mut rounds = 0;
         loop {
+            rounds += 1;
             // Whatever happened to the request on its way: the id makes it safe to ask again.
             let Ok((mut connection, answer)) = self.ask(id, text) else { return Ok(Attempt::Busy) };
             match answer["answer"].as_str() {
                 Some("busy") => return Ok(Attempt::Busy),
-                Some("accepted") => match answer_on(&mut connection) {
-                    Ok(done) if done["answer"] == "submitted" => break,
-                    Ok(done) => bail!("after `accepted` came {done}"),
-                    Err(_) => return Ok(Attempt::Busy),
-                },
+                Some("accepted") => {
+                    self.allow(id, text)?;
+                    match answer_on(&mut connection) {
+                        Ok(done) if done["answer"] == "submitted" => break,
+                        Ok(done) if done["answer"] == "left" => {}
+                        Ok(done) => bail!("after `accepted` came {done}"),
+                        Err(_) => return Ok(Attempt::Busy),
+                    }
+                }
                 Some("duplicate") if answer["state"] == "submitted" => break,
-                Some("duplicate") => std::thread::sleep(Duration::from_millis(5)),
+                // Whoever asked first is gone, and nobody else allows it; or it was left in the composer.
+                Some("duplicate") => {
+                    if self.allow(id, text)? == Allowed::TooLate || rounds > ROUNDS && self.eye.is_some() {
+                        self.press_enter(id)?;
+                        break;
+                    }
+                }
                 _ => bail!("the wrapper says {answer}"),
             }
         }
@@ -61,12 +103,59 @@ impl Shim {
     /// The wrapper that listens there.
     #[must_use]
     pub fn new(socket: PathBuf, random: Rng) -> Self {
-        Self { socket, random }
+        Self { socket, eye: None, random }
+    }
+
+    /// The same for a fake agent in that pane.
+    #[must_use]
+    pub fn looking_at(self, tmux: Tmux, pane: String) -> Self {
+        Self { eye: Some((tmux, pane)), ..self }
+    }
+
+    /// Lets a text be submitted once the composer shows it.
+    fn allow(&self, id: &str, text: &str) -> Result<Allowed> {
+        let Some((tmux, pane)) = &self.eye else {
+            std::thread::sleep(Duration::from_millis(5));
+            return Ok(Allowed::Unasked);
+        };
+        let started = Instant::now();
+        while started.elapsed() < SHOWN {
+            // In the worst of times there is no server to ask.
+            let screen = tmux.run(&["capture-pane", "-p", "-t", pane]).unwrap_or_default();
+            if is_shown(&screen, text) {
+                let Ok((_, answer)) = self.say(&json!({"do": "submit", "id": id}), "") else {
+                    return Ok(Allowed::Unasked);
+                };
+                let is_left = answer["answer"] == "duplicate" && answer["state"] == "pasted";
+                return Ok(if is_left { Allowed::TooLate } else { Allowed::InTime });
+            }
+            std::thread::sleep(LOOK);
+        }
+        Ok(Allowed::Unasked)
+    }
+
+    /// The text was not shown in time and is in the composer now: Enter alone, unless somebody has typed since.
+    fn press_enter(&self, id: &str) -> Result<()> {
+        let request = json!({"do": "inject", "id": format!("{id}-enter"), "length": 0});
+        if let Ok((mut connection, answer)) = self.say(&request, "")
+            && answer["answer"] == "accepted"
+        {
+            answer_on(&mut connection)?;
+        }
+        Ok(())
     }
 
     fn ask(&self, id: &str, text: &str) -> Result<(BufReader<UnixStream>, Value)> {
+        self.say(&self.request(id, text), text)
+    }
+
+    fn request(&self, id: &str, text: &str) -> Value {
+        json!({"do": "inject", "id": id, "length": text.len(), "waits": self.eye.is_some()})
+    }
+
+    fn say(&self, request: &Value, body: &str) -> Result<(BufReader<UnixStream>, Value)> {
         let stream = self.connect()?;
-        (&stream).write_all(&request(id, text)).context("the wrapper does not read")?;
+        (&stream).write_all(&written(request, body)).context("the wrapper does not read")?;
         let mut connection = BufReader::new(stream);
         let answer = answer_on(&mut connection)?;
         Ok((connection, answer))
@@ -74,7 +163,7 @@ impl Shim {
 
     /// Says a part of the request, or all of it, and is gone.
     fn die_asking(&mut self, id: &str, text: &str) -> Result<()> {
-        let request = request(id, text);
+        let request = written(&self.request(id, text), text);
         let said = if self.random.bool() { request.len() } else { self.random.usize(..request.len()) };
         let stream = self.connect()?;
         Ok((&stream).write_all(&request[..said])?)
@@ -89,11 +178,23 @@ impl Shim {
     }
 }
 
-fn request(id: &str, text: &str) -> Vec<u8> {
-    let mut request = json!({"do": "inject", "id": id, "length": text.len()}).to_string().into_bytes();
-    request.push(b'\n');
-    request.extend_from_slice(text.as_bytes());
-    request
+/// A request as it is sent: a line, and the body.
+fn written(request: &Value, body: &str) -> Vec<u8> {
+    format!("{request}\n{body}").into_bytes()
+}
+
+/// Whether the fake agent's composer shows a text, whole or folded. Its screen may be an old one.
+fn is_shown(screen: &str, text: &str) -> bool {
+    let Some(shown) = screen.lines().find_map(|line| line.strip_prefix("> ")) else { return false };
+    match folded(text) {
+        Some(word) => shown.trim_end() == word,
+        None => {
+            let line = text.split('\n').next().unwrap_or_default();
+            let head: String = line.chars().take(HEAD).collect();
+            // A short one could be the beginning of another.
+            if line.chars().count() < HEAD { shown.trim_end() == head.trim_end() } else { shown.starts_with(&head) }
+        }
+    }
 }
 
 fn answer_on(connection: &mut BufReader<UnixStream>) -> Result<Value> {
