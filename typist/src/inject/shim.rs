@@ -80,8 +80,9 @@ impl Injector for Shim {
                 // Whoever asked first is gone, and nobody else allows it; or it was left in the composer.
                 Some("duplicate") => {
                     if self.allow(id, text)? == Allowed::TooLate || rounds > ROUNDS && self.eye.is_some() {
+                        // To the wrapper it stays what it was: in the composer.
                         self.press_enter(id)?;
-                        break;
+                        return Ok(Attempt::Sent);
                     }
                 }
                 _ => bail!("the wrapper says {answer}"),
