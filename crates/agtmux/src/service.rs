@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::act::Hands;
+use crate::act::{self, Hands};
 use crate::api;
 use crate::daemon::{Handle, Options, startup};
 use crate::error::CommandError;
@@ -35,6 +35,7 @@ pub async fn run(options: Options, ready: impl FnOnce()) -> Result<(), CommandEr
         looks: Arc::default(),
         paths: options.paths.clone(),
     };
+    let courier = tokio::spawn(act::deliver::run(hands.clone(), started.errands));
     let server = tokio::spawn(api::serve(door, hands));
     let hooks =
         Hooks::new(handle.clone(), started.manifests.clone(), Spool::new(options.paths.spool_dir()), started.patience);
@@ -43,6 +44,7 @@ pub async fn run(options: Options, ready: impl FnOnce()) -> Result<(), CommandEr
     ready();
     let eyes = Eyes { tmux: started.tmux, manifests: started.manifests, paints: started.paints };
     let beside = [
+        courier.abort_handle(),
         server.abort_handle(),
         hook_server.abort_handle(),
         tokio::spawn(ingest::files::run(handle.clone())).abort_handle(),

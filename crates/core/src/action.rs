@@ -55,12 +55,23 @@ pub enum Verb {
     Spawn,
     /// Give it a name.
     Adopt,
+    /// Write it a message, which waits until it can be delivered.
+    Message,
 }
 
 impl Verb {
     /// All verbs.
-    pub const ALL: [Self; 8] =
-        [Self::Attach, Self::Send, Self::ViewOutput, Self::Kill, Self::Approve, Self::Deny, Self::Spawn, Self::Adopt];
+    pub const ALL: [Self; 9] = [
+        Self::Attach,
+        Self::Send,
+        Self::ViewOutput,
+        Self::Kill,
+        Self::Approve,
+        Self::Deny,
+        Self::Spawn,
+        Self::Adopt,
+        Self::Message,
+    ];
 
     /// The name used in the log, the API and the command line.
     pub const fn name(self) -> &'static str {
@@ -73,6 +84,7 @@ impl Verb {
             Self::Deny => "deny",
             Self::Spawn => "spawn",
             Self::Adopt => "adopt",
+            Self::Message => "message",
         }
     }
 

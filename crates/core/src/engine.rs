@@ -13,6 +13,7 @@ use crate::deadlines::Deadlines;
 use crate::event::{Event, FORMAT, Fact};
 use crate::id::{PaneKey, RuntimeId};
 use crate::intent::Intent;
+use crate::mail::{MailId, Post};
 use crate::policy::Policy;
 use crate::prompt::Prompt;
 use crate::runtime::Surroundings;
@@ -39,6 +40,9 @@ pub struct EngineState {
     pub topology: Topology,
     /// Signals that wait for their runtime.
     pub pending: Pending,
+    /// Messages between people and agents.
+    #[serde(default, skip_serializing_if = "Post::is_empty")]
+    pub mail: Post,
     /// Events that could not be used.
     pub ignored: Ignored,
 }
@@ -63,6 +67,8 @@ pub struct Applied {
     pub changed: BTreeSet<PaneKey>,
     /// Whether the list of targets changed.
     pub targets_changed: bool,
+    /// Messages that took a step.
+    pub mail: BTreeSet<MailId>,
 }
 
 /// What became of a signal.
@@ -117,6 +123,7 @@ impl Default for EngineState {
             policy: Policy::default(),
             topology: Topology::default(),
             pending: Pending::default(),
+            mail: Post::default(),
             ignored: Ignored::default(),
         }
     }
@@ -155,7 +162,7 @@ impl Engine {
 
     /// When time alone will change something. The shell answers with a [`Fact::Tick`].
     pub fn next_deadline(&self) -> Option<Timestamp> {
-        [self.deadlines.next(), self.pending_deadline].into_iter().flatten().min()
+        [self.deadlines.next(), self.pending_deadline, self.state.mail.next_deadline()].into_iter().flatten().min()
     }
 
     /// All wanted effects.
@@ -181,6 +188,7 @@ impl Engine {
         self.pass_time(event.at, &mut applied);
         self.state.seq = self.state.seq.max(event.seq);
         self.take_in(event, &mut applied);
+        applied.mail = self.state.mail.take_touched();
         applied
     }
 }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::action::{ActionFact, Step};
 use crate::engine::EngineState;
 use crate::id::{AgentId, BootId, IntentId, PaneKey, ProcessKey, RuntimeId, ServerId, SessionId, TargetName, WindowId};
+use crate::mail::MailFact;
 use crate::policy::Policy;
 use crate::signal::SignalEvent;
 use crate::time::Timestamp;
@@ -165,6 +166,8 @@ pub enum Fact {
     },
     /// A step in the life of an action. Changes nothing by itself; what an action brings about is seen by observers.
     Action(Box<ActionFact>),
+    /// A step in the life of messages.
+    Mail(Box<MailFact>),
     /// Time passed; answers [`crate::engine::Engine::next_deadline`].
     Tick,
     /// The whole state at this point. Retention writes it as the new base of a pruned log.
@@ -295,6 +298,16 @@ impl Fact {
                 | Step::Done { .. }
                 | Step::Failed { .. }
                 | Step::Refused { .. } => None,
+            },
+            Self::Mail(fact) => match &**fact {
+                MailFact::Opened { runtime, .. } | MailFact::Leased { runtime, .. } => Some(runtime),
+                MailFact::Queued { letter } => Some(&letter.to),
+                MailFact::Started { .. }
+                | MailFact::Returned { .. }
+                | MailFact::Submitted { .. }
+                | MailFact::Unconfirmed { .. }
+                | MailFact::Confirmed { .. }
+                | MailFact::Cancelled { .. } => None,
             },
             Self::PolicySet { .. }
             | Self::TargetAdded { .. }

@@ -186,7 +186,7 @@ impl RuntimeId {
 }
 
 /// 80 bits of SHA-256 in lower-case base 32: short enough to type, too long to meet twice.
-fn digest(prefix: &str, parts: &[&str]) -> String {
+pub(crate) fn digest(prefix: &str, parts: &[&str]) -> String {
     const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
     let mut hash = Sha256::new();
     for part in parts {

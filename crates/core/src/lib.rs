@@ -14,6 +14,7 @@
 //! | evidence | trust class of a signal: reported > recorded > observed > guessed |
 //! | state | running, waiting_input, waiting_approval, completed, idle, error, unknown |
 //! | command, intent | a request; a wanted effect read off the state |
+//! | mail | messages between people and agents; a *letter* is one, a *delivery* types some of them |
 //! | snapshot | what an action was decided on; must still hold when it acts |
 //!
 //! The law of this crate: [`engine::Engine::apply`] is total and pure. Same events, same state; and sources may
@@ -40,6 +41,7 @@ pub mod explain;
 pub mod facts;
 pub mod id;
 pub mod intent;
+pub mod mail;
 pub mod ordering;
 pub mod permission;
 pub mod policy;

@@ -46,7 +46,7 @@ impl Permissions {
         let Some(asker) = asker else {
             return true;
         };
-        verb.only_looks()
+        verb.disturbs_nobody()
             || self.agents_may.contains(&verb)
             || self.grants.iter().any(|grant| grant.is_for(asker) && grant.may.contains(&verb))
     }
@@ -62,9 +62,9 @@ impl Grant {
 }
 
 impl Verb {
-    /// Whether it changes nothing for anybody.
-    const fn only_looks(self) -> bool {
-        matches!(self, Self::ViewOutput)
+    /// Whether it only looks, or waits for its turn.
+    const fn disturbs_nobody(self) -> bool {
+        matches!(self, Self::ViewOutput | Self::Message)
     }
 }
 

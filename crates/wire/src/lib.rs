@@ -18,6 +18,7 @@ pub mod explain;
 pub mod hook;
 pub mod kill;
 pub mod list;
+pub mod mail;
 pub mod next;
 pub mod resume;
 pub mod send;

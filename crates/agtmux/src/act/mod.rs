@@ -11,6 +11,7 @@ pub mod aim;
 mod approve;
 pub mod attach;
 mod buffers;
+pub mod deliver;
 pub mod kill;
 mod lock;
 pub mod look;

@@ -16,8 +16,9 @@ mod submit;
 use std::time::Duration;
 
 use agtmux_agents::send::{Body, Objection, SendRules};
-use agtmux_core::action::{Actor, AimedAt, Snapshot, Verb};
+use agtmux_core::action::{Actor, AimedAt, Conditions, Snapshot, Verb, Wish};
 use agtmux_core::id::{ActionId, RuntimeId};
+use agtmux_core::mail::DeliveryId;
 use agtmux_core::time::Timestamp;
 use agtmux_tmux::act::Guard;
 use agtmux_wire::SCHEMA_VERSION;
@@ -60,6 +61,34 @@ pub async fn send_first(hands: &Hands, body: Body, runtime: &RuntimeId, actor: A
     let spoken_patience = submit::FIRST_PATIENCE;
     let letter = Letter { hands: hands.clone(), body, enter: true, raw: false, spoken_patience };
     hands.carry_out(Verb::Spawn, aim, actor, detail, move |snapshot| letter.deliver(snapshot)).await
+}
+
+/// Types messages at an agent, as the delivery of that id: asked again, nothing is typed twice.
+///
+/// # Errors
+/// Refused, with nothing typed; or it is not known what came of it.
+pub async fn send_mail(
+    hands: &Hands,
+    body: Body,
+    runtime: &RuntimeId,
+    delivery: &DeliveryId,
+    detail: String,
+) -> Result<Sent, CommandError> {
+    // Whether whoever wrote the messages may do so was asked when they were accepted; agtmux itself delivers them.
+    let uid = rustix::process::getuid().as_raw();
+    let actor = Actor { uid, pid: None, program: Some("agtmux".to_owned()), agent: None, known_by: None };
+    let wish = Wish {
+        action: ActionId::new(delivery.as_str()),
+        verb: Verb::Send,
+        reference: format!("runtime:{runtime}"),
+        conditions: Conditions::default(),
+        at: Timestamp(jiff::Timestamp::now().as_millisecond()),
+    };
+    let snapshot = hands.handle.prepare(wish, actor.clone()).await?;
+    let aim = Aim { snapshot_id: Some(snapshot.action.to_string()), ..Aim::default() };
+    let letter =
+        Letter { hands: hands.clone(), body, enter: true, raw: false, spoken_patience: submit::SPOKEN_PATIENCE };
+    hands.carry_out(Verb::Send, aim, actor, detail, move |snapshot| letter.deliver(snapshot)).await
 }
 
 /// A text to be delivered.

@@ -2,6 +2,7 @@
 
 use agtmux_core::action::{ActionFact, Step};
 use agtmux_core::event::{Fact, TargetKind};
+use agtmux_core::mail::{MailFact, MailId};
 use agtmux_core::prompt::Prompt;
 use agtmux_core::query::{self, PaneRow, SessionRow, StateCounts, WindowRow};
 use agtmux_core::time::Timestamp;
@@ -236,8 +237,25 @@ pub fn fact_text(fact: &Fact) -> String {
         Fact::IntentDone { intent } => format!("done: {intent}"),
         Fact::Refused { what, code, detail } => format!("{what} refused: {detail} [{code}]"),
         Fact::Action(action) => action_line(action),
+        Fact::Mail(step) => mail_line(step),
         Fact::Tick => "time passed".to_owned(),
         Fact::Checkpoint { .. } => "the log begins here".to_owned(),
+    }
+}
+
+/// A step of messages, in a line.
+fn mail_line(step: &MailFact) -> String {
+    let all = |letters: &[MailId]| letters.iter().map(MailId::as_str).collect::<Vec<_>>().join(", ");
+    match step {
+        MailFact::Opened { .. } => "a mailbox was opened".to_owned(),
+        MailFact::Queued { letter } => format!("{} from {} is queued", letter.id, letter.from.name()),
+        MailFact::Leased { delivery, letters, .. } => format!("{delivery}: {} to be delivered", all(letters)),
+        MailFact::Started { delivery } => format!("{delivery} is started"),
+        MailFact::Returned { delivery, why } => format!("{delivery} was not made: {why}"),
+        MailFact::Submitted { delivery, evidence, .. } => format!("{delivery} is submitted: {evidence}"),
+        MailFact::Unconfirmed { delivery, why } => format!("{delivery} is unconfirmed: {why}"),
+        MailFact::Confirmed { letters, by } => format!("{} confirmed by its {}", all(letters), by.name()),
+        MailFact::Cancelled { id, by } => format!("{id} was taken back {by}"),
     }
 }
 

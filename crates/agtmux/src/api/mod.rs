@@ -10,6 +10,7 @@ pub mod daemon;
 pub mod events;
 pub mod explain;
 pub mod limits;
+pub mod mail;
 pub mod metrics;
 pub mod next;
 pub mod openapi;

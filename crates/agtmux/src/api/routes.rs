@@ -3,8 +3,8 @@
 use agtmux_wire::audit;
 use agtmux_wire::error::ErrorCode;
 use agtmux_wire::{
-    TMUX_SOCKET_HEADER, action, adopt, approve, attach, daemon, event, explain, kill, list, next, resume, send, spawn,
-    stream, target, view_output, worktree,
+    TMUX_SOCKET_HEADER, action, adopt, approve, attach, daemon, event, explain, kill, list, mail, next, resume, send,
+    spawn, stream, target, view_output, worktree,
 };
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
@@ -134,6 +134,60 @@ pub fn table() -> Vec<Route> {
             body: of::<event::PostEvents>(),
             answer: of::<event::PostedEvents>(),
             handler: || post(super::events::post_batch),
+        },
+        Route {
+            method: "post",
+            path: "/v1/messages",
+            summary: "Takes a message for an agent, which is delivered when the agent can take it",
+            query: None,
+            body: of::<mail::PostMessage>(),
+            answer: of::<mail::Message>(),
+            handler: || post(super::mail::post),
+        },
+        Route {
+            method: "get",
+            path: "/v1/messages",
+            summary: "Messages that wait, or all that are remembered",
+            query: of::<mail::MessageQuery>(),
+            body: None,
+            answer: of::<mail::MessageList>(),
+            handler: || get(super::mail::list),
+        },
+        Route {
+            method: "get",
+            path: "/v1/messages/{id}",
+            summary: "A message and what became of it",
+            query: of::<mail::MessageWait>(),
+            body: None,
+            answer: of::<mail::Message>(),
+            handler: || get(super::mail::show),
+        },
+        Route {
+            method: "delete",
+            path: "/v1/messages/{id}",
+            summary: "Takes a message back that waits",
+            query: None,
+            body: None,
+            answer: of::<mail::Message>(),
+            handler: || delete(super::mail::cancel),
+        },
+        Route {
+            method: "post",
+            path: "/sessions/{id}/send",
+            summary: "Takes a message for the agent of the path",
+            query: None,
+            body: of::<super::mail::PostToSession>(),
+            answer: of::<mail::Message>(),
+            handler: || post(super::mail::post_to),
+        },
+        Route {
+            method: "get",
+            path: "/sessions/{id}/send-queue",
+            summary: "The messages that wait for the agent of the path",
+            query: None,
+            body: None,
+            answer: of::<mail::SendQueue>(),
+            handler: || get(super::mail::queue),
         },
         Route {
             method: "get",

@@ -32,6 +32,7 @@ pub mod resume;
 pub mod send;
 pub mod setup;
 pub mod signal;
+pub mod sm;
 pub mod spawn;
 pub mod table;
 pub mod target;
@@ -40,6 +41,7 @@ pub mod watch;
 pub mod worktree;
 pub mod wrap;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -108,6 +110,9 @@ enum Verb {
     Audit(audit::AuditVerb),
     /// Type a text at an agent, as its next prompt
     Send(send::SendArgs),
+    /// Write messages that wait until an agent can take them
+    #[command(subcommand)]
+    Sm(sm::SmVerb),
     /// Say what the agent in this pane is doing
     Signal(signal::SignalArgs),
     /// Tell what happened to the agent that runs this; for the settings of agents, not for people
@@ -180,7 +185,12 @@ pub fn main() -> ExitCode {
     if let Some(served) = helper::serve(std::env::args_os().skip(1)) {
         return served;
     }
-    let cli = match Cli::try_parse() {
+    main_with(std::env::args_os())
+}
+
+/// The same, for a command line that was written otherwise.
+fn main_with(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => return output::usage(&error),
     };
@@ -223,6 +233,7 @@ async fn dispatch(verb: Verb, context: &Context) -> Result<(), CommandError> {
         Verb::Events(args) => events::run(args, context).await,
         Verb::Audit(verb) => audit::run(verb, context).await,
         Verb::Send(args) => send::run(args, context).await,
+        Verb::Sm(verb) => sm::run(verb, context).await,
         Verb::Signal(args) => signal::run(args, context).await,
         Verb::Hook(args) => {
             hook::run(args);

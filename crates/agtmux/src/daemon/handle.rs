@@ -15,6 +15,7 @@ use super::actions::Ask;
 use super::capabilities::Capabilities;
 use super::gone;
 use super::hook_figures::HookFigures;
+use super::mail::MailAsk;
 use super::publish::Change;
 use super::questions::Questions;
 use super::roster::{Conversation, Roster};
@@ -60,6 +61,8 @@ pub enum Input {
     },
     /// An action is to be taken a step further.
     Act(Box<Ask>),
+    /// Something is asked of the post.
+    Mail(Box<MailAsk>),
     /// Somebody wants to look.
     Read(Box<dyn FnOnce(&World) + Send>),
     /// Somebody wants to follow.
@@ -114,6 +117,7 @@ pub struct Handle {
     pub(super) synced: watch::Receiver<bool>,
     pub(super) roster: watch::Receiver<Arc<Roster>>,
     pub(super) reader: Reader,
+    pub(super) mail: watch::Receiver<u64>,
     pub(super) hooks: Arc<HookFigures>,
     pub(super) questions: Arc<Questions>,
     pub(super) capabilities: Arc<Capabilities>,
@@ -289,7 +293,7 @@ impl Handle {
         &self.reader
     }
 
-    async fn send(&self, input: Input) -> Result<(), CommandError> {
+    pub(super) async fn send(&self, input: Input) -> Result<(), CommandError> {
         self.inputs.send(input).await.map_err(|_closed| gone())
     }
 }

@@ -22,6 +22,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use super::actions::Waiting;
 use super::clock::Clock;
 use super::handle::{Input, Posted};
+use super::mail::PostOffice;
 use super::observers::Observers;
 use super::projection::Projection;
 use super::publish::{Call, Publisher};
@@ -29,7 +30,7 @@ use super::roster::{self, Conversation, Roster};
 use super::world::{LOCAL, World};
 use crate::error::CommandError;
 use crate::platform;
-use crate::store::{Batch, Row, StoreError, Writer, redact};
+use crate::store::{Batch, Row, StoreError, Text, Writer, redact};
 use crate::target::observation::{Connection, Observation, Surface};
 
 /// How many signals are logged in one transaction at most.
@@ -60,6 +61,7 @@ pub struct MainLoop {
     pub(super) roster: watch::Sender<Arc<Roster>>,
     pub(super) snapshot_at: u64,
     pub(super) waiting: Waiting,
+    pub(super) post: PostOffice,
 }
 
 /// A signal that waits to be logged with others, and who wants to know.
@@ -89,6 +91,7 @@ impl MainLoop {
             self.settle(&mut waiting).await;
             self.tick().await;
             self.carry_out_intents().await;
+            self.deliver_mail().await;
             if self.world.seq != before {
                 self.refresh_roster();
             }
@@ -129,6 +132,7 @@ impl MainLoop {
                 reply.send(self.request(&command).await).ok();
             }
             Input::Act(ask) => self.act(*ask).await,
+            Input::Mail(ask) => self.mail(*ask).await,
             Input::Read(look) => look(&self.world),
             Input::Subscribe { after, reply } => {
                 let subscription = self.publisher.subscribe(&self.world, self.clock.now(), after);
@@ -370,6 +374,15 @@ impl MainLoop {
 
     /// Logs facts, applies them and shows what changed. Gives each its place and what became of it.
     pub(super) async fn commit(&mut self, facts: Vec<Fact>) -> Result<Vec<(u64, Option<Disposition>)>, CommandError> {
+        self.commit_with(facts, Vec::new()).await
+    }
+
+    /// The same, with texts of messages that are kept with them or not at all.
+    pub(super) async fn commit_with(
+        &mut self,
+        facts: Vec<Fact>,
+        texts: Vec<Text>,
+    ) -> Result<Vec<(u64, Option<Disposition>)>, CommandError> {
         if facts.is_empty() {
             return Ok(Vec::new());
         }
@@ -381,7 +394,7 @@ impl MainLoop {
             self.note(self.writer.reserve(last + 2 * RESERVE).await)?;
         }
         let rows = self.projection.take();
-        let appended = self.append(&events, rows).await;
+        let appended = self.append(&events, rows, texts).await;
         self.note(appended)?;
         self.world.seq = last;
         let mut outcomes = Vec::with_capacity(events.len());
@@ -390,6 +403,7 @@ impl MainLoop {
             let applied = self.world.engine.apply(event);
             self.projection.note(&self.world.engine, event, &applied);
             changed.extend(applied.changed);
+            self.post.note(&self.world.engine, &applied.mail);
             outcomes.push((event.seq, applied.disposition));
         }
         let panes = &self.world.engine.state().topology.panes;
@@ -401,12 +415,12 @@ impl MainLoop {
     }
 
     /// Appends events, with the rows that wait. Rows are a cache: those that do not fit are dropped, the events are not.
-    async fn append(&self, events: &[Event], projection: Vec<Row>) -> Result<(), StoreError> {
+    async fn append(&self, events: &[Event], projection: Vec<Row>, texts: Vec<Text>) -> Result<(), StoreError> {
         let had_rows = !projection.is_empty();
-        match self.writer.append(Batch { events: events.to_vec(), projection }).await {
+        match self.writer.append(Batch { events: events.to_vec(), projection, texts: texts.clone() }).await {
             Err(StoreError::Rejected { detail }) if had_rows => {
                 tracing::warn!(detail, "rows of the projection were dropped");
-                self.writer.append(Batch { events: events.to_vec(), projection: Vec::new() }).await
+                self.writer.append(Batch { events: events.to_vec(), projection: Vec::new(), texts }).await
             }
             outcome => outcome,
         }
@@ -416,8 +430,9 @@ impl MainLoop {
     async fn write_rows_if_idle(&mut self) {
         if self.inputs.is_empty() && self.world.store_problem.is_none() {
             let projection = self.projection.take();
-            if !projection.is_empty() {
-                self.writer.append(Batch { events: Vec::new(), projection }).await.ok();
+            let texts = self.post.take_over();
+            if !projection.is_empty() || !texts.is_empty() {
+                self.writer.append(Batch { events: Vec::new(), projection, texts }).await.ok();
             }
         }
     }
@@ -472,7 +487,10 @@ impl MainLoop {
         self.snapshot_at = self.world.seq;
         let state = self.world.engine.state().clone();
         self.writer.snapshot(state.seq, state);
-        self.writer.append(Batch { events: Vec::new(), projection: self.projection.take() }).await.ok();
+        self.writer
+            .append(Batch { events: Vec::new(), projection: self.projection.take(), ..Batch::default() })
+            .await
+            .ok();
         self.writer.close().await.map_err(CommandError::from)
     }
 }

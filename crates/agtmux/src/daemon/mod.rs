@@ -11,6 +11,7 @@ pub mod handle;
 pub mod hook_figures;
 pub mod ingest;
 pub mod log_file;
+pub mod mail;
 pub mod mainloop;
 pub mod observers;
 pub mod projection;

@@ -77,6 +77,7 @@ impl Projection {
             | Fact::Acknowledged { .. }
             | Fact::IntentDone { .. }
             | Fact::Refused { .. }
+            | Fact::Mail(_)
             | Fact::Tick
             | Fact::Checkpoint { .. } => {}
         }

@@ -22,6 +22,7 @@ use super::actions::Waiting;
 use super::clock::Clock;
 use super::guesses::{self, Guesses};
 use super::handle::Handle;
+use super::mail::{Errand, PostOffice};
 use super::mainloop::MainLoop;
 use super::observers::Observers;
 use super::projection::Projection;
@@ -56,6 +57,8 @@ pub struct Started {
     pub paints: mpsc::UnboundedReceiver<Paint>,
     /// How long a hook waits with a question.
     pub patience: Duration,
+    /// Messages to be delivered.
+    pub errands: mpsc::UnboundedReceiver<Errand>,
 }
 
 /// Opens the store, replays the log and starts the observers.
@@ -91,7 +94,7 @@ pub async fn start(options: &Options) -> Result<Started, CommandError> {
     if engine.state().policy != policy {
         seq += 1;
         let event = Event { v: FORMAT, seq, at: clock.now(), fact: Fact::PolicySet { policy } };
-        opened.writer.append(Batch { events: vec![event.clone()], projection: Vec::new() }).await?;
+        opened.writer.append(Batch { events: vec![event.clone()], ..Batch::default() }).await?;
         engine.apply(&event);
     }
 
@@ -108,6 +111,7 @@ pub async fn start(options: &Options) -> Result<Started, CommandError> {
     let observers =
         Observers::new(tmux.clone(), link, &options.paths, manifests.clone(), boot, inputs.clone(), painted);
     let projection = Projection::of_targets(&engine);
+    let (post, errands, mail) = PostOffice::open(&engine, &opened.reader)?;
     let mut mainloop = MainLoop {
         world: World {
             engine,
@@ -136,6 +140,7 @@ pub async fn start(options: &Options) -> Result<Started, CommandError> {
         roster,
         snapshot_at: seq,
         waiting: Waiting::default(),
+        post,
     };
     for socket in sockets {
         mainloop.watch(&socket);
@@ -145,6 +150,7 @@ pub async fn start(options: &Options) -> Result<Started, CommandError> {
         synced: is_synced,
         roster: members,
         reader: opened.reader,
+        mail,
         hooks: Arc::default(),
         questions: Arc::default(),
         capabilities: Arc::default(),
@@ -156,7 +162,7 @@ pub async fn start(options: &Options) -> Result<Started, CommandError> {
     }
     let patience = loaded.config.approve.hold();
     tokio::spawn(reload::follow(options.paths.config_dir.clone(), loaded.config, replace_manifests, handle.clone()));
-    Ok(Started { handle, mainloop, manifests, tmux, paints, patience })
+    Ok(Started { handle, mainloop, manifests, tmux, paints, patience, errands })
 }
 
 /// The tmux program, if it is there and not too old. Checked at the start, where somebody is there to read it.

@@ -184,6 +184,7 @@ pub(super) fn kind(fact: &Fact) -> &'static str {
         Fact::IntentDone { .. } => "intent_done",
         Fact::Refused { .. } => "refused",
         Fact::Action(_) => "action",
+        Fact::Mail(_) => "mail",
         Fact::Tick => "tick",
         Fact::Checkpoint { .. } => "checkpoint",
     }
@@ -211,6 +212,7 @@ fn target(fact: &Fact) -> Option<&TargetName> {
         | Fact::IntentDone { .. }
         | Fact::Refused { .. }
         | Fact::Action(_)
+        | Fact::Mail(_)
         | Fact::Tick
         | Fact::Checkpoint { .. } => None,
     }

@@ -6,8 +6,11 @@
 use rusqlite::{Connection, TransactionBehavior};
 
 /// Step *n* leads from version *n* to *n + 1*.
-pub(super) const STEPS: [&str; 2] =
-    [include_str!("migrations/0001_foundation.sql"), include_str!("migrations/0002_audit.sql")];
+pub(super) const STEPS: [&str; 3] = [
+    include_str!("migrations/0001_foundation.sql"),
+    include_str!("migrations/0002_audit.sql"),
+    include_str!("migrations/0003_mail.sql"),
+];
 
 /// The version that this build reads and writes.
 pub(super) const KNOWN: i64 = STEPS.len() as i64;

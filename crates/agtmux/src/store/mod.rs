@@ -14,6 +14,7 @@
 //! | [`projection`] | the queryable rows |
 //! | [`snapshot`] | the engine's state, to start faster |
 //! | [`retention`] | letting go of what is old |
+//! | [`texts`] | the texts of messages that are under way |
 //! | [`redact`] | secrets out of texts, before they are written |
 //! | [`migrate`] | the schema and its versions |
 //! | [`owner`] | one daemon per state directory |
@@ -32,6 +33,7 @@ mod reader;
 pub mod redact;
 mod retention;
 mod snapshot;
+mod texts;
 mod writer;
 
 pub use audit::{Broken, Verified};
@@ -42,6 +44,7 @@ pub use projection::{
 };
 pub use reader::{Audited, AuditedStep, EventFilter, Reader, Stats};
 pub use retention::{Retained, Retention};
+pub use texts::Text;
 pub use writer::{Batch, Writer};
 
 #[cfg(test)]

@@ -8,12 +8,14 @@ use std::time::Duration;
 use agtmux_core::action::ActionFact;
 use agtmux_core::event::Event;
 use agtmux_core::id::{ActionId, RuntimeId};
+use agtmux_core::mail::MailId;
 use agtmux_core::time::Timestamp;
 use rusqlite::{Connection, OpenFlags, params_from_iter, types::Value};
 
 use super::audit::{self, Verified};
 use super::error::StoreError;
 use super::log::{self, integer};
+use super::texts;
 
 /// Reads the log. Cheap to clone; calls block, so the daemon makes them away from its loop.
 #[derive(Clone, Debug)]
@@ -147,6 +149,11 @@ impl Reader {
     /// Walks along the audit chain and compares it with the log. `kept` is a hash that should be in it.
     pub fn verify_audit(&self, kept: Option<&str>) -> Result<Verified, StoreError> {
         self.with_connection(|connection| audit::verify(connection, kept))
+    }
+
+    /// The texts of messages that are under way: of these, or of all.
+    pub fn texts(&self, of: Option<&[MailId]>) -> Result<BTreeMap<MailId, String>, StoreError> {
+        self.with_connection(|connection| texts::read(connection, of))
     }
 
     /// How much is stored.

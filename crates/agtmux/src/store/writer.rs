@@ -20,6 +20,7 @@ use super::owner::Lock;
 use super::projection::{self, Row};
 use super::retention::{Progress, Pruning, Retained};
 use super::snapshot;
+use super::texts::{self, Text};
 
 /// How many requests may wait before callers are held back.
 const QUEUE: usize = 1_024;
@@ -36,6 +37,8 @@ pub struct Batch {
     pub events: Vec<Event>,
     /// The rows that the events changed.
     pub projection: Vec<Row>,
+    /// Texts of messages to keep or let go of. What is kept is on the disk when it is answered for.
+    pub texts: Vec<Text>,
 }
 
 /// Hands work to the writing thread. Cheap to clone. When the last clone is dropped the thread finishes what was
@@ -131,6 +134,7 @@ struct WriterThread {
 struct Prepared {
     entries: Vec<Entry>,
     projection: Vec<Row>,
+    texts: Vec<Text>,
     answer: Answer<()>,
 }
 
@@ -210,7 +214,7 @@ impl WriterThread {
     fn prepare(&self, batch: Batch, answer: Answer<()>, group: &mut Vec<Prepared>) {
         let entries = batch.events.into_iter().map(|event| Entry::new(event, self.payload_life)).collect();
         match entries {
-            Ok(entries) => group.push(Prepared { entries, projection: batch.projection, answer }),
+            Ok(entries) => group.push(Prepared { entries, projection: batch.projection, texts: batch.texts, answer }),
             Err(error) => {
                 answer.send(Err(StoreError::Rejected { detail: error.to_string() })).ok();
             }
@@ -242,9 +246,11 @@ impl WriterThread {
         if let Some(last) = group.iter().flat_map(|batch| &batch.entries).map(Entry::seq).max() {
             self.reserve_ahead_of(last)?;
         }
-        self.database.transaction(Durability::Configured, |transaction| {
-            group.iter().try_for_each(|batch| write_batch(transaction, batch))
-        })
+        // Who sends a message is told that it is kept, and goes away: it must survive whatever happens to the machine.
+        let keeps = |batch: &Prepared| batch.texts.iter().any(|text| matches!(text, Text::Keep { .. }));
+        let durability = if group.iter().any(keeps) { Durability::PowerLoss } else { Durability::Configured };
+        self.database
+            .transaction(durability, |transaction| group.iter().try_for_each(|batch| write_batch(transaction, batch)))
     }
 
     /// Reserves in time: half a block early, so that a disk that is full for a moment does no harm.
@@ -307,5 +313,6 @@ impl WriterThread {
 
 fn write_batch(connection: &Connection, batch: &Prepared) -> rusqlite::Result<()> {
     batch.entries.iter().try_for_each(|entry| entry.insert(connection))?;
-    batch.projection.iter().try_for_each(|row| projection::write(connection, row))
+    batch.projection.iter().try_for_each(|row| projection::write(connection, row))?;
+    batch.texts.iter().try_for_each(|text| texts::write(connection, text))
 }

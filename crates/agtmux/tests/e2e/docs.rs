@@ -29,8 +29,15 @@ fn console_blocks_are_true() {
     agents[1].signal("running 'looking for the leak'").ok();
 
     let mut ran = 0;
-    let documents =
-        ["README.md", "docs/states.md", "docs/agents.md", "docs/configuration.md", "docs/setup.md", "docs/safety.md"];
+    let documents = [
+        "README.md",
+        "docs/states.md",
+        "docs/agents.md",
+        "docs/configuration.md",
+        "docs/setup.md",
+        "docs/safety.md",
+        "docs/messages.md",
+    ];
     let path = format!("{}:{}", Composer::install(&environment).display(), std::env::var("PATH").unwrap());
     for document in documents {
         // What one of them teaches a directory is nothing to the next.

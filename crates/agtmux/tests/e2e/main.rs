@@ -27,6 +27,7 @@ mod hostile;
 mod kill;
 mod link;
 mod list;
+mod mail;
 mod permission;
 mod refusals;
 mod screens;

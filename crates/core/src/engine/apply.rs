@@ -75,6 +75,11 @@ impl Engine {
                 }
                 None => self.about_nothing(),
             },
+            Fact::Mail(fact) => {
+                if !self.state.mail.apply(fact, self.state.now) {
+                    self.about_nothing();
+                }
+            }
             Fact::Refused { .. } | Fact::Action(_) | Fact::Tick => {}
             Fact::Checkpoint { state } => self.start_over_from(state, event, applied),
         }
@@ -83,6 +88,7 @@ impl Engine {
     /// Lets time pass: drops what has waited too long, and shows what has expired or aged.
     pub(super) fn pass_time(&mut self, at: Timestamp, applied: &mut Applied) {
         self.state.now = self.state.now.max(at);
+        self.state.mail.pass_time(self.state.now);
         if self.pending_deadline.is_some_and(|deadline| deadline <= self.state.now) {
             self.state.pending.expire(self.state.now);
             self.pending_deadline = self.state.pending.next_deadline();
@@ -196,6 +202,7 @@ impl Engine {
             self.processes.remove(runtime);
         }
         self.deadlines.set(id, None);
+        self.state.mail.runtime_ended(id, how, self.state.now);
         applied.changed.insert(pane);
     }
 

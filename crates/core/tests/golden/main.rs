@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use agtmux_core::action::Step;
 use agtmux_core::engine::Engine;
 use agtmux_core::event::{Event, Fact};
+use agtmux_core::mail::MailFact;
 use agtmux_core::signal::Signal;
 use serde_json::{Value, json};
 
@@ -47,6 +48,7 @@ kinds! { fact_kind(Fact), FACTS:
     Fact::IntentDone { .. } => "intent_done",
     Fact::Refused { .. } => "refused",
     Fact::Action(_) => "action",
+    Fact::Mail(_) => "mail",
     Fact::Tick => "tick",
     Fact::Checkpoint { .. } => "checkpoint",
 }
@@ -75,19 +77,33 @@ kinds! { step_kind(Step), STEPS:
     Step::Refused { .. } => "refused",
 }
 
+kinds! { mail_kind(MailFact), MAIL:
+    MailFact::Opened { .. } => "opened",
+    MailFact::Queued { .. } => "queued",
+    MailFact::Leased { .. } => "leased",
+    MailFact::Started { .. } => "started",
+    MailFact::Returned { .. } => "returned",
+    MailFact::Submitted { .. } => "submitted",
+    MailFact::Unconfirmed { .. } => "unconfirmed",
+    MailFact::Confirmed { .. } => "confirmed",
+    MailFact::Cancelled { .. } => "cancelled",
+}
+
 /// The name of the golden file of an event's kind.
 fn name(event: &Event) -> String {
     match &event.fact {
         Fact::Signal(signal) => format!("signal_{}", signal_kind(&signal.signal)),
         Fact::Action(action) => format!("action_{}", step_kind(&action.step)),
+        Fact::Mail(step) => format!("mail_{}", mail_kind(step)),
         fact => fact_kind(fact).to_owned(),
     }
 }
 
 fn names() -> impl Iterator<Item = String> {
-    let facts = FACTS.iter().filter(|kind| !["signal", "action"].contains(kind)).map(|kind| (*kind).to_owned());
+    let facts = FACTS.iter().filter(|kind| !["signal", "action", "mail"].contains(kind)).map(|kind| (*kind).to_owned());
     let signals = SIGNALS.iter().map(|kind| format!("signal_{kind}"));
-    facts.chain(signals).chain(STEPS.iter().map(|kind| format!("action_{kind}")))
+    let mail = MAIL.iter().map(|kind| format!("mail_{kind}"));
+    facts.chain(signals).chain(STEPS.iter().map(|kind| format!("action_{kind}"))).chain(mail)
 }
 
 fn file(name: &str) -> PathBuf {

@@ -9,6 +9,7 @@ use agtmux_core::id::{
     ActionId, AgentId, BootId, EventId, IntentId, PaneId, PaneKey, ProcessKey, RuntimeId, ServerId, SessionId,
     TargetName, WindowId,
 };
+use agtmux_core::mail::{Category, DeliveryId, Letter, MailFact, MailId, Mode, Party, Receipt};
 use agtmux_core::policy::{FactKind, Lifetime, Policy};
 use agtmux_core::prompt::Prompt;
 use agtmux_core::signal::{Blocking, Cause, Claim, Composer, Outcome, Signal, SignalEvent, Source, Work};
@@ -19,6 +20,7 @@ pub(crate) fn events() -> Vec<Event> {
     let mut facts = topology();
     facts.extend(signals().into_iter().enumerate().map(|(n, signal)| Fact::Signal(Box::new(signal_event(n, signal)))));
     facts.extend(people());
+    facts.extend(mail());
     let mut events: Vec<_> = facts.into_iter().zip(1..).map(|(fact, seq)| event(seq, fact)).collect();
     let mut engine = Engine::new();
     for event in events.iter().take(20) {
@@ -116,6 +118,41 @@ fn people() -> Vec<Fact> {
             cwd: Some("/home/me/proj".to_owned()),
         },
     ]
+}
+
+fn mail() -> Vec<Fact> {
+    let (delivery, id) = (DeliveryId::new("dl_1"), MailId::parse("m_1").unwrap());
+    let letter = Letter {
+        id: id.clone(),
+        to: runtime(),
+        to_name: "api".to_owned(),
+        from: Party::Agent { runtime: RuntimeId::new("rt_b"), name: "lead".to_owned() },
+        mode: Mode::Important,
+        category: Category::Mail,
+        bytes: 5,
+        digest: Letter::digest_of("hello"),
+        preview: "hello".to_owned(),
+        queued_at: Timestamp(1_760_000_000_000),
+        timeout: Some(Span::minutes(5)),
+        reply_to: Some(MailId::parse("m_0").unwrap()),
+        hops: 1,
+    };
+    let steps = [
+        MailFact::Opened { runtime: runtime(), nonce: "k7f3".to_owned() },
+        MailFact::Queued { letter: Box::new(letter) },
+        MailFact::Leased { delivery: delivery.clone(), runtime: runtime(), letters: vec![id.clone()] },
+        MailFact::Started { delivery: delivery.clone() },
+        MailFact::Returned { delivery: delivery.clone(), why: "somebody types".to_owned() },
+        MailFact::Submitted {
+            delivery: delivery.clone(),
+            channel: "wrapper".to_owned(),
+            evidence: "it left the composer".to_owned(),
+        },
+        MailFact::Unconfirmed { delivery, why: "the daemon ended while it was typed".to_owned() },
+        MailFact::Confirmed { letters: vec![id.clone()], by: Receipt::Hook },
+        MailFact::Cancelled { id, by: "by uid 1000".to_owned() },
+    ];
+    steps.into_iter().map(|step| Fact::Mail(Box::new(step))).collect()
 }
 
 fn action(step: Step) -> Fact {

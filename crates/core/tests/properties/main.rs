@@ -7,6 +7,7 @@
     reason = "a test may fail, and is told from outside how long to search"
 )]
 
+mod mail;
 mod world;
 
 use agtmux_core::engine::{Disposition, Engine};

@@ -291,7 +291,7 @@ fn fact_of(said: &Said, salt: u64, claim: Claim) -> Fact {
     }))
 }
 
-fn started(pane: &PaneKey, pid: u32, agent: &str) -> Fact {
+pub(crate) fn started(pane: &PaneKey, pid: u32, agent: &str) -> Fact {
     Fact::RuntimeStarted {
         runtime: runtime_id(pane, pid, agent),
         pane: pane.clone(),
@@ -302,7 +302,7 @@ fn started(pane: &PaneKey, pid: u32, agent: &str) -> Fact {
     }
 }
 
-fn placed(pane: &PaneKey) -> Fact {
+pub(crate) fn placed(pane: &PaneKey) -> Fact {
     let place = Place {
         session: SessionId(0),
         session_name: "main".to_owned(),
@@ -314,11 +314,11 @@ fn placed(pane: &PaneKey) -> Fact {
     Fact::PanePlaced { pane: pane.clone(), place }
 }
 
-fn server_seen(n: usize) -> Fact {
+pub(crate) fn server_seen(n: usize) -> Fact {
     Fact::ServerSeen { server: server(n), target: target(n), socket: "/tmp/tmux".to_owned(), pid: 1, start_time: 0 }
 }
 
-fn runtime_id(pane: &PaneKey, pid: u32, agent: &str) -> RuntimeId {
+pub(crate) fn runtime_id(pane: &PaneKey, pid: u32, agent: &str) -> RuntimeId {
     RuntimeId::derive(pane, &BootId::new("boot"), process(pid), &AgentId::new(agent))
 }
 
@@ -327,7 +327,7 @@ fn process(pid: u32) -> ProcessKey {
 }
 
 /// The third pane is on the other target.
-fn pane(n: u32) -> PaneKey {
+pub(crate) fn pane(n: u32) -> PaneKey {
     PaneKey { server: server(n as usize / 2), pane: PaneId(n) }
 }
 

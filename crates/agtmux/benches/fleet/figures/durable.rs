@@ -135,7 +135,7 @@ pub(crate) async fn by_writer(batches: u64, rounds: usize, report: &mut Report) 
 
 async fn stored(dir: &Path, synchronous: Synchronous, batches: u64) -> Result<f64> {
     let opened = store::open(dir, Options { synchronous, ..Options::default() }, "bench")?;
-    opened.writer.append(Batch { events: Vec::new(), projection: ground_rows() }).await?;
+    opened.writer.append(Batch { projection: ground_rows(), ..Batch::default() }).await?;
     let work: Vec<_> = (0..batches).map(batch).map(with_rows).collect();
     let since = Instant::now();
     for batch in work {
@@ -199,7 +199,7 @@ fn with_rows(events: Vec<Event>) -> Batch {
         let disposition = Disposition::Bound { runtime: runtime() };
         [Row::State(state_row(event.seq)), Row::Disposition { seq: event.seq, disposition }]
     });
-    Batch { projection: rows.collect(), events }
+    Batch { projection: rows.collect(), events, ..Batch::default() }
 }
 
 fn state_row(seq: u64) -> StateRow {

@@ -81,6 +81,9 @@ impl Hooks {
                 let claim = claim(Some(member.runtime.clone()), sender.lineage.clone());
                 self.post(said(head, claim, &translation, &text)).await?;
                 self.learn(&member, conversation(&translation)).await?;
+                if let Some(prompt) = prompt(&text) {
+                    self.handle.mail_read(member.runtime.clone(), prompt).await?;
+                }
                 self.handle.hooks().taken();
                 return Ok(question(head, &member, sender, &translation, &text));
             }
@@ -183,6 +186,12 @@ fn parse(payload: &str) -> serde_json::Result<Value> {
         "" => Ok(Value::Object(serde_json::Map::new())),
         payload => serde_json::from_str(payload),
     }
+}
+
+/// The prompt that an agent says it was given, under the name that all of them have for it.
+fn prompt(payload: &str) -> Option<String> {
+    let payload = parse(payload).ok()?;
+    Some(payload.get("prompt")?.as_str()?.to_owned())
 }
 
 /// Not now; the spool will tell it again.

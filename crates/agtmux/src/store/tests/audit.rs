@@ -50,7 +50,7 @@ pub(super) fn action(first_seq: u64, id: &str) -> Vec<Event> {
 }
 
 async fn append(opened: &Opened, events: Vec<Event>) {
-    opened.writer.append(Batch { events, projection: Vec::new() }).await.unwrap();
+    opened.writer.append(Batch { events, ..Batch::default() }).await.unwrap();
 }
 
 #[tokio::test]

@@ -21,7 +21,7 @@ async fn child() {
     for _ in 0..batches {
         let last = seq + seq % 5;
         let events = (seq..=last).map(|seq| signal(seq, Some("busy"), Some("payload"))).collect();
-        opened.writer.append(Batch { events, projection: rows() }).await.unwrap();
+        opened.writer.append(Batch { events, projection: rows(), ..Batch::default() }).await.unwrap();
         println!("acknowledged {seq} {last}");
         std::io::stdout().flush().unwrap();
         if seq.is_multiple_of(7) {

@@ -35,6 +35,7 @@ fn batch(seq: u64) -> Batch {
     Batch {
         events: vec![signal(seq * 2, Some(&text), Some(&text)), signal(seq * 2 + 1, None, None)],
         projection: rows(),
+        ..Batch::default()
     }
 }
 

@@ -46,7 +46,7 @@ fn event(seq: u64, fact: Fact) -> Event {
 }
 
 fn ticks(seqs: impl IntoIterator<Item = u64>) -> Batch {
-    Batch { events: seqs.into_iter().map(|seq| event(seq, Fact::Tick)).collect(), projection: Vec::new() }
+    Batch { events: seqs.into_iter().map(|seq| event(seq, Fact::Tick)).collect(), ..Batch::default() }
 }
 
 fn runtime_id() -> RuntimeId {

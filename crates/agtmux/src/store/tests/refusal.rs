@@ -104,7 +104,7 @@ async fn a_large_database_is_checked_after_a_crash_only() {
     let text = "text ".repeat(1_000);
     for first in (1..=4_000).step_by(500) {
         let events = (first..first + 500).map(|seq| signal(seq, Some(&text), None)).collect();
-        opened.writer.append(Batch { events, projection: Vec::new() }).await.unwrap();
+        opened.writer.append(Batch { events, ..Batch::default() }).await.unwrap();
     }
     opened.writer.snapshot(4_000, engine_state());
     opened.writer.close().await.unwrap();

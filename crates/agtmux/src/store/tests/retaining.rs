@@ -28,7 +28,7 @@ async fn old_events_go_behind_a_checkpoint() {
     let opened = open_default(dir.path());
     // Ten events in each of the last fifty days.
     let events: Vec<Event> = (0..500).map(|n| dated(n + 1, days_ago(50 - n.cast_signed() / 10))).collect();
-    opened.writer.append(Batch { events, projection: Vec::new() }).await.unwrap();
+    opened.writer.append(Batch { events, ..Batch::default() }).await.unwrap();
     opened.writer.snapshot(400, engine_state());
 
     let done = opened.writer.retain(now(), engine_state(), 1_000).await.unwrap();
@@ -56,7 +56,7 @@ async fn a_clock_that_stood_wrong_prunes_too_little_not_too_much() {
     let opened = open_default(dir.path());
     let at = |seq, days| dated(seq, days_ago(days));
     let events = vec![at(1, 90), at(2, 80), at(3, 1), Event { at: Timestamp(0), ..at(4, 0) }, at(5, 1)];
-    opened.writer.append(Batch { events, projection: Vec::new() }).await.unwrap();
+    opened.writer.append(Batch { events, ..Batch::default() }).await.unwrap();
     opened.writer.retain(now(), engine_state(), 10).await.unwrap();
     assert_eq!(logged_seqs(dir.path()), [3, 4, 5, 10]);
 }
@@ -69,7 +69,7 @@ async fn the_size_is_bounded_and_space_is_given_back() {
     let text = "text ".repeat(100);
     for batch in 0..100_u64 {
         let events = (1..=200).map(|n| signal(batch * 200 + n, Some(&text), None)).collect();
-        opened.writer.append(Batch { events, projection: Vec::new() }).await.unwrap();
+        opened.writer.append(Batch { events, ..Batch::default() }).await.unwrap();
     }
     let before = opened.reader.stats().unwrap();
     assert!(before.bytes > 10 << 20);
@@ -103,7 +103,7 @@ async fn runtimes_that_ended_long_ago_go_with_their_states() {
     let ended = Row::RuntimeEnded { runtime: runtime_id(), at: days_ago(40), how: Ending::Exited };
     let mut projection = rows();
     projection.push(ended);
-    opened.writer.append(Batch { events: vec![dated(1, days_ago(41))], projection }).await.unwrap();
+    opened.writer.append(Batch { events: vec![dated(1, days_ago(41))], projection, ..Batch::default() }).await.unwrap();
     opened.writer.retain(now(), engine_state(), 2).await.unwrap();
     for table in ["runtimes", "states", "runtime_source_cursors"] {
         let left: i64 =
@@ -117,6 +117,6 @@ async fn payloads_are_not_kept_when_they_are_not_wanted() {
     let dir = state_dir();
     let retention = Retention { payload_days: 0, ..Retention::default() };
     let opened = open(dir.path(), Options { retention, ..Options::default() }, BOOT).unwrap();
-    opened.writer.append(Batch { events: vec![dated(1, now())], projection: Vec::new() }).await.unwrap();
+    opened.writer.append(Batch { events: vec![dated(1, now())], ..Batch::default() }).await.unwrap();
     assert_eq!(opened.reader.stats().unwrap().payloads, 0);
 }

@@ -14,7 +14,7 @@ async fn every_fact_survives_a_restart() {
     assert_eq!(opened.recovered.notes, Vec::<String>::new());
 
     let events = one_of_each();
-    opened.writer.append(Batch { events: events.clone(), projection: rows() }).await.unwrap();
+    opened.writer.append(Batch { events: events.clone(), projection: rows(), ..Batch::default() }).await.unwrap();
     let with_payloads = EventFilter { payloads: true, ..EventFilter::default() };
     assert_eq!(opened.reader.events_after(0, 100, &with_payloads).unwrap(), events);
     opened.writer.close().await.unwrap();
@@ -43,7 +43,7 @@ fn the_type_column_repeats_the_name_in_the_body() {
 async fn filters_choose_by_runtime_and_type() {
     let dir = state_dir();
     let opened = open_default(dir.path());
-    opened.writer.append(Batch { events: one_of_each(), projection: Vec::new() }).await.unwrap();
+    opened.writer.append(Batch { events: one_of_each(), ..Batch::default() }).await.unwrap();
     let seqs = |after, limit, filter: &EventFilter| -> Vec<u64> {
         opened.reader.events_after(after, limit, filter).unwrap().iter().map(|event| event.seq).collect()
     };
@@ -70,7 +70,7 @@ async fn filters_choose_by_runtime_and_type() {
 async fn the_projection_follows_and_forgets() {
     let dir = state_dir();
     let opened = open_default(dir.path());
-    let write = |projection| opened.writer.append(Batch { events: Vec::new(), projection });
+    let write = |projection| opened.writer.append(Batch { events: Vec::new(), projection, ..Batch::default() });
     let count = |table: &str| -> i64 {
         shell(dir.path()).query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).unwrap()
     };
@@ -122,7 +122,7 @@ async fn repeats_are_logged_and_only_the_first_is_bound() {
         }
     }
     let projection = (1..).zip(dispositions).map(|(seq, disposition)| Row::Disposition { seq, disposition }).collect();
-    opened.writer.append(Batch { events, projection }).await.unwrap();
+    opened.writer.append(Batch { events, projection, ..Batch::default() }).await.unwrap();
 
     let connection = shell(dir.path());
     let mut statement = connection.prepare("SELECT bind_status FROM events ORDER BY seq").unwrap();
@@ -140,7 +140,11 @@ async fn a_bad_batch_fails_alone() {
     opened.writer.append(ticks([10])).await.unwrap();
 
     // All of these are sent before the thread can answer the first, so that they meet in groups.
-    let orphan = Batch { events: ticks([40]).events, projection: vec![Row::State(state_row(State::Idle, 1))] };
+    let orphan = Batch {
+        events: ticks([40]).events,
+        projection: vec![Row::State(state_row(State::Idle, 1))],
+        ..Batch::default()
+    };
     let (a, repeated, b, orphaned, c) = tokio::join!(
         opened.writer.append(ticks([11])),
         opened.writer.append(ticks([12, 10])),

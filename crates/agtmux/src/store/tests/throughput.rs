@@ -13,7 +13,7 @@ async fn throughput() {
         for size in [1, 10, 100, 1_000] {
             let dir = state_dir();
             let opened = open(dir.path(), Options { synchronous, ..Options::default() }, BOOT).unwrap();
-            opened.writer.append(Batch { events: Vec::new(), projection: rows() }).await.unwrap();
+            opened.writer.append(Batch { events: Vec::new(), projection: rows(), ..Batch::default() }).await.unwrap();
             let total =
                 if synchronous == Synchronous::Full && size < 100 { size * 500 } else { 50_000.min(size * 10_000) };
             let batches: Vec<Batch> = (0..total / size).map(|batch| filled(batch * size + 1, size)).collect();
@@ -26,7 +26,7 @@ async fn throughput() {
         }
         let dir = state_dir();
         let opened = open(dir.path(), Options { synchronous, ..Options::default() }, BOOT).unwrap();
-        opened.writer.append(Batch { events: Vec::new(), projection: rows() }).await.unwrap();
+        opened.writer.append(Batch { events: Vec::new(), projection: rows(), ..Batch::default() }).await.unwrap();
         let batches: Vec<Batch> = (0..20_000).map(|seq| filled(seq + 1, 1)).collect();
         let start = Instant::now();
         let callers: Vec<_> = batches
@@ -54,5 +54,5 @@ fn filled(first: u64, size: u64) -> Batch {
         projection.push(Row::State(state_row(State::Running, event.seq)));
         projection.push(Row::Disposition { seq: event.seq, disposition: Disposition::Bound { runtime: runtime_id() } });
     }
-    Batch { events, projection }
+    Batch { events, projection, ..Batch::default() }
 }

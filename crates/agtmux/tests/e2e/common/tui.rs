@@ -6,6 +6,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -150,6 +151,8 @@ struct Manners {
     works: bool,
     /// So many pastes make it ask something, which is then what Enter answers.
     asks: u32,
+    /// It says by its hook what it was given.
+    tells: bool,
 }
 
 impl Manners {
@@ -162,6 +165,7 @@ impl Manners {
                 "swallow" => manners.swallow = value,
                 "works" => manners.works = value > 0,
                 "asks" => manners.asks = value,
+                "tells" => manners.tells = value > 0,
                 _ => panic!("{name}"),
             }
         }
@@ -310,6 +314,10 @@ impl Tui {
                 let text = std::mem::take(&mut self.text);
                 self.folded = false;
                 self.note("submitted", format!("{}\n", serde_json::to_string(&text).unwrap()).as_bytes());
+                if self.manners.tells {
+                    tell("UserPromptSubmit", &text);
+                    tell("Stop", "");
+                }
                 if self.busy {
                     self.queued.push(text);
                 }
@@ -367,6 +375,14 @@ impl Tui {
         write!(out, "\x1b[2J{painted}\x1b[{};{}H", caret.0 + 1, caret.1 + 1).unwrap();
         out.flush().unwrap();
     }
+}
+
+/// Runs the hook that `agtmux setup` gives to Claude Code.
+fn tell(event: &str, prompt: &str) {
+    let payload = serde_json::json!({ "hook_event_name": event, "session_id": "a-composer", "prompt": prompt });
+    let mut hook = Command::new(AGTMUX).args(["hook", "claude"]).stdin(Stdio::piped()).spawn().unwrap();
+    hook.stdin.take().unwrap().write_all(payload.to_string().as_bytes()).unwrap();
+    hook.wait().unwrap();
 }
 
 /// Breaks a text where the composer ends.

@@ -1,0 +1,269 @@
+//! `/v1/messages`: messages between people and agents; and the same under `/sessions/{id}` for one agent.
+
+use std::ffi::OsStr;
+use std::time::Duration;
+
+use agtmux_core::action::{Actor, Verb};
+use agtmux_core::mail::{Category, Entry, Letter, MailId, Mode, NewLetter, Party, Sanitized};
+use agtmux_core::time::{Span, Timestamp};
+use agtmux_wire::SCHEMA_VERSION;
+use agtmux_wire::error::ErrorCode;
+use agtmux_wire::mail::{
+    Message, MessageList, MessageParty, MessageQuery, MessageStep, MessageWait, PendingMessage, PostMessage, SendQueue,
+};
+use axum::extract::{ConnectInfo, Path, State};
+use uuid::Uuid;
+
+use super::Api;
+use super::actions::actor;
+use super::answer::{Answer, Body, Json, Params};
+use super::convert::time;
+use super::peer::Peer;
+use crate::daemon::world::World;
+use crate::error::CommandError;
+use crate::platform;
+use crate::store::redact;
+
+/// How much of a text is shown where it is only mentioned.
+const PREVIEW: usize = 80;
+
+/// The longest that somebody may wait for an answer.
+const LONGEST_WAIT: Duration = Duration::from_secs(600);
+
+pub async fn post(
+    State(api): State<Api>,
+    ConnectInfo(peer): ConnectInfo<Peer>,
+    Body(request): Body<PostMessage>,
+) -> Answer<Message> {
+    let actor = actor::of(&api, peer).await?;
+    Ok(Json(accept(&api, request, actor, peer).await?))
+}
+
+/// The same with the recipient in the path.
+pub async fn post_to(
+    State(api): State<Api>,
+    ConnectInfo(peer): ConnectInfo<Peer>,
+    Path(session): Path<String>,
+    Body(request): Body<PostToSession>,
+) -> Answer<Message> {
+    let actor = actor::of(&api, peer).await?;
+    let PostToSession { text, delivery_mode, timeout_seconds } = request;
+    let request = PostMessage { to: session, text, delivery_mode, timeout_seconds, ..PostMessage::default() };
+    Ok(Json(accept(&api, request, actor, peer).await?))
+}
+
+/// A message for the agent that the path names. Who sends it is found out, not told.
+#[derive(Clone, Debug, serde::Deserialize, schemars::JsonSchema)]
+pub struct PostToSession {
+    /// The text.
+    text: String,
+    /// When it may be delivered.
+    #[serde(default)]
+    delivery_mode: Option<String>,
+    /// It is not delivered after so many seconds.
+    #[serde(default)]
+    timeout_seconds: Option<u64>,
+}
+
+pub async fn list(State(api): State<Api>, Params(query): Params<MessageQuery>) -> Answer<MessageList> {
+    let found = api.synced().await.read(move |world| {
+        let to = query.to.as_deref().map(|to| recipient(world, to)).transpose()?;
+        let letters = world.engine.state().mail.letters.values();
+        let wanted = letters.filter(|entry| to.as_ref().is_none_or(|(id, _)| entry.letter.to == *id));
+        let mut wanted: Vec<_> = wanted.filter(|entry| query.all || entry.stage.ended().is_none()).collect();
+        wanted.sort_by_key(|entry| (entry.stage.ended().is_some(), entry.letter.queued_at));
+        Ok::<_, CommandError>(wanted.into_iter().map(|entry| message(world, entry)).collect())
+    });
+    Ok(Json(MessageList { schema_version: SCHEMA_VERSION, items: found.await?? }))
+}
+
+/// The messages that wait for one agent.
+pub async fn queue(State(api): State<Api>, Path(session): Path<String>) -> Answer<SendQueue> {
+    let queue = api.synced().await.read(move |world| {
+        let (id, _) = recipient(world, &session)?;
+        let waiting = world.engine.state().mail.waiting_for(&id);
+        let pending = |entry: &&Entry| PendingMessage {
+            id: entry.letter.id.to_string(),
+            sender: entry.letter.from.name().to_owned(),
+            queued_at: time(entry.letter.queued_at),
+            timeout_at: entry.letter.expires_at().map(time),
+        };
+        Ok::<_, CommandError>(SendQueue {
+            is_idle: world.engine.hindrance(&id, Mode::Sequential).is_none(),
+            session_id: id.to_string(),
+            pending_count: waiting.len() as u64,
+            pending_messages: waiting.iter().map(pending).collect(),
+            saved_user_input: None,
+        })
+    });
+    Ok(Json(queue.await??))
+}
+
+pub async fn show(
+    State(api): State<Api>,
+    Path(id): Path<String>,
+    Params(query): Params<MessageWait>,
+) -> Answer<Message> {
+    let wait = Duration::from_millis(query.wait_ms.unwrap_or(0)).min(LONGEST_WAIT);
+    let mut steps = api.handle.mail_steps();
+    let until = tokio::time::Instant::now() + wait;
+    loop {
+        steps.mark_unchanged();
+        let found = look(&api, &id).await?;
+        let is_over = found.verdict.is_some();
+        if is_over || tokio::time::timeout_at(until, steps.changed()).await.is_err() {
+            return Ok(Json(found));
+        }
+    }
+}
+
+pub async fn cancel(
+    State(api): State<Api>,
+    ConnectInfo(peer): ConnectInfo<Peer>,
+    Path(id): Path<String>,
+) -> Answer<Message> {
+    let actor = actor::of(&api, peer).await?;
+    let entry = find(&api, &id).await?;
+    let writer = entry.letter.from.runtime().cloned();
+    if actor.agent.is_some() && actor.agent != writer {
+        let error = CommandError::new(ErrorCode::NotAllowed, format!("{id} is not this agent's message"))
+            .hint("an agent can take back what it wrote itself");
+        return Err(error.into());
+    }
+    let by = actor.agent.map_or_else(|| format!("uid {}", actor.uid), |agent| agent.to_string());
+    let entry = api.handle.cancel_mail(entry.letter.id, format!("by {by}")).await?;
+    Ok(Json(api.handle.read(move |world| message(world, &entry)).await?))
+}
+
+async fn accept(api: &Api, request: PostMessage, actor: Actor, peer: Peer) -> Result<Message, CommandError> {
+    let PostMessage { to, text, delivery_mode, id, timeout_seconds, reply_to } = request;
+    let text = Sanitized::new(&text).map_err(|objection| {
+        CommandError::new(ErrorCode::BadText, format!("the text cannot be sent: {objection}"))
+            .hint("write a long one to a file and tell the agent to read that")
+    })?;
+    let mode = delivery_mode.map_or(Ok(Mode::default()), |name| mode(&name))?;
+    let id = id.unwrap_or_else(|| format!("m_{}", &Uuid::new_v4().simple().to_string()[..16]));
+    let id = mail_id(&id)?;
+    let reply_to = reply_to.as_deref().map(mail_id).transpose()?;
+    let timeout = timeout_seconds.map(|seconds| Span::seconds(i64::try_from(seconds).unwrap_or(i64::MAX / 1_000)));
+    let handle = api.synced().await;
+    handle.permit(crate::daemon::actions::new_action(), Verb::Message, to.clone(), actor.clone()).await?;
+    let person = peer.pid.and_then(person);
+    let (recipient, from) = handle
+        .read(move |world| Ok::<_, CommandError>((recipient(world, &to)?, party(world, &actor, person))))
+        .await??;
+    let letter = Letter {
+        id,
+        to: recipient.0,
+        to_name: recipient.1,
+        from,
+        mode,
+        category: Category::Mail,
+        bytes: text.as_str().len() as u64,
+        digest: Letter::digest_of(text.as_str()),
+        preview: preview(text.as_str()),
+        queued_at: Timestamp::default(),
+        timeout,
+        reply_to,
+        hops: 0,
+    };
+    let nonce = Uuid::new_v4().simple().to_string()[..6].to_owned();
+    let entry = handle.post_mail(NewLetter { letter, nonce }, text.as_str().to_owned()).await?;
+    handle.read(move |world| message(world, &entry)).await
+}
+
+/// The agent that a reference means, and what it is called.
+fn recipient(world: &World, reference: &str) -> Result<(agtmux_core::id::RuntimeId, String), CommandError> {
+    let found = world.engine.resolve_ref(reference)?;
+    let living = found.runtime.and_then(|id| world.engine.state().topology.live(&id).cloned());
+    let Some(runtime) = living else {
+        return Err(CommandError::new(
+            ErrorCode::PreconditionFailed,
+            format!("no agent lives in pane {}", found.pane.pane),
+        )
+        .hint("`agtmux list panes` shows the agents there are"));
+    };
+    Ok((runtime.id.clone(), runtime.name.unwrap_or_else(|| runtime.id.to_string())))
+}
+
+fn party(world: &World, actor: &Actor, person: Option<String>) -> Party {
+    match &actor.agent {
+        None => Party::Person { uid: actor.uid, name: person.unwrap_or_else(|| "somebody".to_owned()) },
+        Some(runtime) => {
+            let living = world.engine.state().topology.live(runtime);
+            let name = living.and_then(|runtime| runtime.name.clone()).unwrap_or_else(|| runtime.to_string());
+            Party::Agent { runtime: runtime.clone(), name }
+        }
+    }
+}
+
+/// What the person at a process is called.
+fn person(pid: u32) -> Option<String> {
+    let environment = platform::process_environment(pid);
+    let name = environment.get(OsStr::new("USER"))?.to_str()?.to_owned();
+    (!name.is_empty()).then_some(name)
+}
+
+fn mode(name: &str) -> Result<Mode, CommandError> {
+    Mode::from_name(name).ok_or_else(|| {
+        let known: Vec<_> = Mode::ALL.iter().map(|mode| mode.name()).collect();
+        CommandError::new(ErrorCode::Usage, format!("{name:?} is no way of delivery"))
+            .hint(format!("there is {}", known.join(", ")))
+    })
+}
+
+fn mail_id(text: &str) -> Result<MailId, CommandError> {
+    MailId::parse(text).ok_or_else(|| {
+        CommandError::new(ErrorCode::Usage, format!("{text:?} cannot be the id of a message"))
+            .hint("1 to 64 letters, digits, '_' and '-'")
+    })
+}
+
+/// How a text begins, on one line, as the log would keep it.
+fn preview(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = redact::redact(&line).into_owned();
+    if line.chars().count() <= PREVIEW { line } else { line.chars().take(PREVIEW - 1).chain(['…']).collect() }
+}
+
+async fn look(api: &Api, id: &str) -> Result<Message, CommandError> {
+    let entry = find(api, id).await?;
+    api.handle.read(move |world| message(world, &entry)).await
+}
+
+async fn find(api: &Api, id: &str) -> Result<Entry, CommandError> {
+    let id = mail_id(id)?;
+    let wanted = id.clone();
+    let found = api.handle.read(move |world| world.engine.state().mail.get(&wanted).cloned()).await?;
+    found.ok_or_else(|| {
+        CommandError::new(ErrorCode::RefNotFound, format!("there is no message {id}"))
+            .hint("`sm queue --all` shows those that are remembered")
+    })
+}
+
+fn message(world: &World, entry: &Entry) -> Message {
+    let letter = &entry.letter;
+    let ended = entry.stage.ended();
+    let waits = ended.is_none().then(|| world.engine.hindrance(&letter.to, letter.mode)).flatten();
+    Message {
+        schema_version: SCHEMA_VERSION,
+        id: letter.id.to_string(),
+        status: entry.stage.name().to_owned(),
+        verdict: ended.map(|ended| ended.verdict().to_owned()),
+        queue_position: world.engine.mail_position(&letter.to, &letter.id).map(|position| position as u64),
+        delivery_mode: letter.mode.name().to_owned(),
+        estimated_delivery: ended.is_none().then(|| waits.map_or("now", |waits| waits.name()).to_owned()),
+        to: MessageParty { name: letter.to_name.clone(), id: letter.to.to_string() },
+        from: MessageParty { name: letter.from.name().to_owned(), id: letter.from.id() },
+        queued_at: time(letter.queued_at),
+        timeout_at: letter.expires_at().map(time),
+        reply_to: letter.reply_to.as_ref().map(ToString::to_string),
+        bytes: letter.bytes,
+        preview: letter.preview.clone(),
+        steps: entry
+            .steps
+            .iter()
+            .map(|step| MessageStep { at: time(step.at), to: step.to.clone(), why: step.why.clone() })
+            .collect(),
+    }
+}

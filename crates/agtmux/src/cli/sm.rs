@@ -1,0 +1,219 @@
+//! `agtmux sm`, and `sm` alone: messages that wait until the agent can take them, and say what became of them.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use agtmux_wire::error::ErrorCode;
+use agtmux_wire::mail::{Message, MessageList, PostMessage, SendQueue};
+use clap::{Args, Subcommand};
+
+use super::list::percent_encode;
+use super::output::printable;
+use super::table::Sheet;
+use super::{Context, DurationArg, body, output};
+use crate::error::CommandError;
+
+/// How long `--wait` waits unless told.
+const WAIT: Duration = Duration::from_secs(600);
+
+/// Between what the daemon may take to answer and what is waited for.
+const GRACE: Duration = Duration::from_secs(15);
+
+#[derive(Debug, Subcommand)]
+pub enum SmVerb {
+    /// Write to an agent: it reads the message when it has nothing left to do
+    Send(SendArgs),
+    /// Show the messages that wait
+    Queue {
+        /// Only those for this agent
+        #[arg(value_name = "TO")]
+        to: Option<String>,
+        /// Those that are over too
+        #[arg(long)]
+        all: bool,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show a message and what became of it
+    Show {
+        /// Its id
+        #[arg(value_name = "ID")]
+        id: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Take a message back that waits
+    Cancel {
+        /// Its id
+        #[arg(value_name = "ID")]
+        id: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+#[command(
+    group = clap::ArgGroup::new("body").required(true),
+    after_help = "The message is on the disk when this returns, and ends in one of three ways: confirmed, when the agent itself says that it\nwas given it; unconfirmed, when it was typed and nobody can say; not delivered. It is never typed into a dialog, over\nsomebody's draft, or at another agent, and never twice.\n\nExamples:\n  sm send reviewer 'the tests are green, please look at the diff'\n  sm send api --file plan.md --important\n  git diff | sm send api - --timeout 10m\n  sm send api 'are you done?' --wait 5m"
+)]
+pub struct SendArgs {
+    /// To whom: a name, `%3`, `runtime:ID` or `pane:TARGET/SESSION/WINDOW/PANE`
+    #[arg(value_name = "TO")]
+    to: String,
+    /// The message; `-` reads it from standard input
+    #[arg(value_name = "TEXT", group = "body", allow_hyphen_values = true)]
+    text: Option<String>,
+    /// A file that holds the message
+    #[arg(long, value_name = "FILE", group = "body")]
+    file: Option<PathBuf>,
+    /// When its turn has ended, though something in the background may wake it
+    #[arg(long)]
+    important: bool,
+    /// Do not deliver it later than this from now, such as `5m`
+    #[arg(long, value_name = "TIME")]
+    timeout: Option<DurationArg>,
+    /// The message that it answers
+    #[arg(long, value_name = "ID")]
+    reply_to: Option<String>,
+    /// Wait until it is known what became of it, 10 minutes unless told
+    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = false)]
+    wait: Option<Option<DurationArg>>,
+    /// An id of your own: sent again with it, it is not delivered twice
+    #[arg(long, value_name = "ID")]
+    id: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// The command line of `sm`.
+pub fn main() -> ExitCode {
+    let mut arguments = std::env::args_os();
+    let name = arguments.next().unwrap_or_else(|| OsString::from("sm"));
+    super::main_with([name, OsString::from("sm")].into_iter().chain(arguments))
+}
+
+pub async fn run(verb: SmVerb, context: &Context) -> Result<(), CommandError> {
+    match verb {
+        SmVerb::Send(args) => send(args, context).await,
+        SmVerb::Queue { to: Some(to), all: false, json: true } => {
+            let path = format!("/sessions/{}/send-queue", percent_encode(&to));
+            let queue: SendQueue = context.client().get(&path).await?;
+            output::print_json(&queue)
+        }
+        SmVerb::Queue { to, all, json } => {
+            let to = to.map(|to| format!("&to={}", percent_encode(&to))).unwrap_or_default();
+            let list: MessageList = context.client().get(&format!("/v1/messages?all={all}{to}")).await?;
+            if json { output::print_json(&list) } else { output::print(&table(&list, context.color)) }
+        }
+        SmVerb::Show { id, json } => {
+            let message: Message = context.client().get(&format!("/v1/messages/{}", percent_encode(&id))).await?;
+            if json { output::print_json(&message) } else { output::print(&story(&message)) }
+        }
+        SmVerb::Cancel { id, json } => {
+            let message: Message = context.client().delete(&format!("/v1/messages/{}", percent_encode(&id))).await?;
+            if json { output::print_json(&message) } else { output::print(&format!("{}\n", line(&message))) }
+        }
+    }
+}
+
+async fn send(args: SendArgs, context: &Context) -> Result<(), CommandError> {
+    let text = match (args.text.as_deref(), &args.file) {
+        (Some("-"), _) => body::read(Path::new("-"))?,
+        (Some(text), _) => text.to_owned(),
+        (None, Some(file)) => body::read(file)?,
+        (None, None) => {
+            return Err(CommandError::new(ErrorCode::Usage, "there is no message").hint("see `sm send --help`"));
+        }
+    };
+    let request = PostMessage {
+        to: args.to,
+        text,
+        delivery_mode: args.important.then(|| "important".to_owned()),
+        id: args.id,
+        timeout_seconds: args.timeout.map(|DurationArg(timeout)| timeout.as_secs().max(1)),
+        reply_to: args.reply_to,
+    };
+    let mut message: Message = context.client().post("/v1/messages", &request).await?;
+    if let Some(wait) = args.wait {
+        let wait = wait.map_or(WAIT, |DurationArg(wait)| wait);
+        let path = format!("/v1/messages/{}?wait_ms={}", percent_encode(&message.id), wait.as_millis());
+        message = context.client().patient(wait + GRACE).get(&path).await?;
+    }
+    if args.json {
+        output::print_json(&message)?;
+    } else {
+        output::print(&format!("{}\n", line(&message)))?;
+    }
+    match (args.wait.is_some(), message.verdict.as_deref()) {
+        (false, _) | (true, Some("confirmed")) => Ok(()),
+        (true, None) => {
+            Err(CommandError::new(ErrorCode::Timeout, format!("{} is still {}", message.id, message.status))
+                .hint(format!("it goes on by itself; `sm show {}` tells", message.id)))
+        }
+        (true, Some("unconfirmed")) => {
+            Err(CommandError::new(ErrorCode::Unconfirmed, format!("{} is unconfirmed: {}", message.id, why(&message)))
+                .hint("look at its pane before you send it again: it may be there already"))
+        }
+        (true, Some(_)) => Err(CommandError::new(
+            ErrorCode::PreconditionFailed,
+            format!("{} was not delivered: {}", message.id, why(&message)),
+        )
+        .hint("send it again when it can be")),
+    }
+}
+
+/// A message in a line.
+fn line(message: &Message) -> String {
+    let waits = message.estimated_delivery.as_deref().map(|what| what.replace('_', " "));
+    let detail = match (&message.verdict, message.queue_position) {
+        (Some(_), _) => why(message).to_owned(),
+        (None, Some(place)) => format!("number {place}, {}", waits.unwrap_or_default()),
+        (None, None) => waits.unwrap_or_default(),
+    };
+    let (id, status, to) = (&message.id, &message.status, &message.to.name);
+    printable(&format!("{id} {status} for {to}: {detail}")).trim_end_matches([':', ' ']).to_owned()
+}
+
+/// The last thing that happened to a message.
+fn why(message: &Message) -> &str {
+    message.steps.last().map_or("", |step| &step.why)
+}
+
+fn story(message: &Message) -> String {
+    let Message { from, to, .. } = message;
+    let mut lines = vec![
+        line(message),
+        format!("from     {} ({})", from.name, from.id),
+        format!("to       {} ({})", to.name, to.id),
+        format!("mode     {}", message.delivery_mode),
+        format!("text     {} bytes: {}", message.bytes, message.preview),
+    ];
+    lines.extend(message.steps.iter().map(|step| format!("{}  {:<11} {}", step.at, step.to, step.why)));
+    lines.iter().map(|line| printable(line.trim_end()) + "\n").collect()
+}
+
+fn table(list: &MessageList, color: bool) -> String {
+    let mut sheet = Sheet::new(&["ID", "TO", "FROM", "STATUS", "MODE", "WAITS FOR", "TEXT"], color);
+    for message in &list.items {
+        let waits =
+            message.estimated_delivery.as_deref().unwrap_or("").trim_start_matches("waiting_for_").replace('_', " ");
+        let cells = [
+            message.id.clone(),
+            message.to.name.clone(),
+            message.from.name.clone(),
+            message.status.clone(),
+            message.delivery_mode.clone(),
+            waits,
+            message.preview.clone(),
+        ];
+        sheet.row(None, &cells);
+    }
+    sheet.render()
+}

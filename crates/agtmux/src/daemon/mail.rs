@@ -1,0 +1,238 @@
+//! The post office of the main loop: what is asked of it is logged, and whatever can be delivered is handed to whoever delivers.
+//!
+//! Nothing waits for a single event: after every turn of the loop it is asked anew what is due, so a hook that was lost delays mail
+//! until the next look at the agent and strands none (F13, F55).
+
+use std::collections::BTreeSet;
+
+use agtmux_core::command::Refusal;
+use agtmux_core::engine::Engine;
+use agtmux_core::event::Fact;
+use agtmux_core::id::RuntimeId;
+use agtmux_core::mail::{self, DeliveryId, Entry, MailFact, MailId, NewLetter, Posted, Receipt};
+use tokio::sync::{mpsc, oneshot, watch};
+use uuid::Uuid;
+
+use super::gone;
+use super::handle::{Handle, Input};
+use super::mainloop::MainLoop;
+use crate::error::CommandError;
+use crate::store::{Reader, Text};
+
+/// What is asked of the post.
+pub enum MailAsk {
+    /// Take a message.
+    Post {
+        /// The message.
+        new: Box<NewLetter>,
+        /// Its text.
+        text: String,
+        /// The message as it is kept.
+        reply: oneshot::Sender<Result<Entry, CommandError>>,
+    },
+    /// Take a message back.
+    Cancel {
+        /// Which.
+        id: MailId,
+        /// Who wants that, for people.
+        by: String,
+        /// The message as it is now.
+        reply: oneshot::Sender<Result<Entry, CommandError>>,
+    },
+    /// A delivery took a step.
+    Step {
+        /// Which.
+        step: MailFact,
+        /// That it is in the log.
+        reply: oneshot::Sender<Result<(), CommandError>>,
+    },
+    /// An agent says what it was given.
+    Read {
+        /// Which agent.
+        runtime: RuntimeId,
+        /// What it was given.
+        prompt: String,
+    },
+}
+
+/// Messages to be delivered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Errand {
+    /// For the first time.
+    Deliver(DeliveryId),
+    /// It is not known how far a delivery got before the daemon was started.
+    Recover(DeliveryId),
+}
+
+/// What the main loop keeps of the post besides the engine's state.
+pub struct PostOffice {
+    errands: mpsc::UnboundedSender<Errand>,
+    /// Counts the steps of messages, for those who wait for one.
+    steps: watch::Sender<u64>,
+    /// Messages whose texts nobody needs any more.
+    over: BTreeSet<MailId>,
+    /// Deliveries that were under way when the log ended.
+    unknown: Vec<(DeliveryId, bool)>,
+}
+
+impl PostOffice {
+    /// Opens the post. Gives what is to be delivered, and the count of steps.
+    ///
+    /// # Errors
+    /// Fails when the texts cannot be read.
+    pub fn open(
+        engine: &Engine,
+        reader: &Reader,
+    ) -> Result<(Self, mpsc::UnboundedReceiver<Errand>, watch::Receiver<u64>), CommandError> {
+        let post = &engine.state().mail;
+        let over = reader.texts(None)?.into_keys().filter(|id| post.is_over(id)).collect();
+        let under_way = post.boxes.values().filter_map(|mailbox| mailbox.under_way.as_ref());
+        let unknown = under_way.map(|delivery| (delivery.id.clone(), delivery.started)).collect();
+        let (errands, received) = mpsc::unbounded_channel();
+        let (steps, counted) = watch::channel(0);
+        Ok((Self { errands, steps, over, unknown }, received, counted))
+    }
+
+    /// Learns which messages took a step.
+    pub(super) fn note(&mut self, engine: &Engine, touched: &BTreeSet<MailId>) {
+        if touched.is_empty() {
+            return;
+        }
+        let post = &engine.state().mail;
+        self.over.extend(touched.iter().filter(|id| post.is_over(id)).cloned());
+        self.steps.send_modify(|steps| *steps += 1);
+    }
+
+    /// Texts to let go of.
+    pub(super) fn take_over(&mut self) -> Vec<Text> {
+        std::mem::take(&mut self.over).into_iter().map(|id| Text::Drop { id }).collect()
+    }
+}
+
+impl MainLoop {
+    /// Does what is asked of the post.
+    pub(super) async fn mail(&mut self, ask: MailAsk) {
+        match ask {
+            MailAsk::Post { new, text, reply } => {
+                reply.send(self.post_letter(*new, text).await).ok();
+            }
+            MailAsk::Cancel { id, by, reply } => {
+                reply.send(self.cancel(&id, &by).await).ok();
+            }
+            MailAsk::Step { step, reply } => {
+                let step = self.world.engine.mail_step(step);
+                reply.send(self.commit_mail(step).await).ok();
+            }
+            MailAsk::Read { runtime, prompt } => self.confirm(&runtime, &prompt).await,
+        }
+    }
+
+    /// Chooses what can be delivered, once it is known who is there to get it.
+    pub(super) async fn deliver_mail(&mut self) {
+        if !self.world.is_synced() {
+            return;
+        }
+        for (delivery, started) in std::mem::take(&mut self.post.unknown) {
+            if started {
+                self.post.errands.send(Errand::Recover(delivery)).ok();
+            } else {
+                let why = "the daemon was started anew before anything was typed".to_owned();
+                let step = self.world.engine.mail_step(MailFact::Returned { delivery, why });
+                self.commit_mail(step).await.ok();
+            }
+        }
+        for due in self.world.engine.mail_due() {
+            let delivery = DeliveryId::new(format!("dl_{}", Uuid::new_v4().simple()));
+            let leased = MailFact::Leased { delivery: delivery.clone(), runtime: due.runtime, letters: due.letters };
+            let step = self.world.engine.mail_step(leased);
+            if self.commit_mail(step).await.is_ok() {
+                self.post.errands.send(Errand::Deliver(delivery)).ok();
+            }
+        }
+    }
+
+    async fn post_letter(&mut self, mut new: NewLetter, text: String) -> Result<Entry, CommandError> {
+        new.letter.queued_at = self.clock.now();
+        let id = new.letter.id.clone();
+        match self.world.engine.post(new)? {
+            Posted::Known(known) => Ok(*known),
+            Posted::New(facts) => {
+                self.commit_with(facts, vec![Text::Keep { id: id.clone(), text }]).await?;
+                self.entry(&id)
+            }
+        }
+    }
+
+    async fn cancel(&mut self, id: &MailId, by: &str) -> Result<Entry, CommandError> {
+        let step = self.world.engine.cancel_mail(id, by);
+        self.commit_mail(step).await?;
+        self.entry(id)
+    }
+
+    /// An agent was given a prompt: those of our messages that it is made of have arrived.
+    async fn confirm(&mut self, runtime: &RuntimeId, prompt: &str) {
+        let post = &self.world.engine.state().mail;
+        let Some(mailbox) = post.boxes.get(runtime) else { return };
+        let is_its = |id: &MailId| post.get(id).is_some_and(|entry| entry.letter.to == *runtime);
+        let letters: Vec<_> = mail::receipts(&mailbox.nonce, prompt).into_iter().filter(is_its).collect();
+        let step = self.world.engine.mail_step(MailFact::Confirmed { letters, by: Receipt::Hook });
+        self.commit_mail(step).await.ok();
+    }
+
+    async fn commit_mail(&mut self, step: Result<Fact, Refusal>) -> Result<(), CommandError> {
+        self.commit(vec![step?]).await.map(|_| ())
+    }
+
+    fn entry(&self, id: &MailId) -> Result<Entry, CommandError> {
+        let entry = self.world.engine.state().mail.get(id).cloned();
+        entry.ok_or_else(|| CommandError::internal("a message that was just kept is not there"))
+    }
+}
+
+impl Handle {
+    /// Sends a message. Once this has succeeded it is on the disk.
+    ///
+    /// # Errors
+    /// Refused by the post, or it cannot be kept.
+    pub async fn post_mail(&self, new: NewLetter, text: String) -> Result<Entry, CommandError> {
+        self.ask_post(|reply| MailAsk::Post { new: Box::new(new), text, reply }).await
+    }
+
+    /// Takes a message back.
+    ///
+    /// # Errors
+    /// Refused unless it waits.
+    pub async fn cancel_mail(&self, id: MailId, by: String) -> Result<Entry, CommandError> {
+        self.ask_post(|reply| MailAsk::Cancel { id, by, reply }).await
+    }
+
+    /// Logs a step of a delivery.
+    ///
+    /// # Errors
+    /// Refused when the delivery is not under way any more.
+    pub async fn mail_step(&self, step: MailFact) -> Result<(), CommandError> {
+        self.ask_post(|reply| MailAsk::Step { step, reply }).await
+    }
+
+    /// Learns what an agent says it was given.
+    ///
+    /// # Errors
+    /// Fails only when the daemon is ending.
+    pub async fn mail_read(&self, runtime: RuntimeId, prompt: String) -> Result<(), CommandError> {
+        self.send(Input::Mail(Box::new(MailAsk::Read { runtime, prompt }))).await
+    }
+
+    /// Counts the steps of messages.
+    pub fn mail_steps(&self) -> watch::Receiver<u64> {
+        self.mail.clone()
+    }
+
+    async fn ask_post<T>(
+        &self,
+        ask: impl FnOnce(oneshot::Sender<Result<T, CommandError>>) -> MailAsk,
+    ) -> Result<T, CommandError> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Input::Mail(Box::new(ask(reply)))).await?;
+        answer.await.map_err(|_closed| gone())?
+    }
+}

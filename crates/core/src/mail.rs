@@ -1,0 +1,29 @@
+//! Mail: messages between people and agents, from the moment one is accepted to the one outcome it comes to.
+//!
+//! | stage | what it means | what can come next |
+//! |---|---|---|
+//! | queued | kept; nothing was done with it | leased, expired, cancelled, dead |
+//! | leased | chosen for a delivery; nothing was typed | started, queued, cancelled, dead |
+//! | started | it may have been typed; it is never typed again | submitted, confirmed, unconfirmed; queued if surely nothing was typed |
+//! | submitted | the agent seems to have taken it | confirmed, unconfirmed |
+//! | confirmed | its id was seen in what the agent itself says it was given | — |
+//! | unconfirmed | it may have arrived; nobody can say | confirmed, should the agent say so later |
+//! | expired, cancelled, dead | it was not delivered | — |
+//!
+//! A letter never goes back over the line between *leased* and *started* unless it is certain that nothing was typed, so that none
+//! is delivered twice; and every letter ends in exactly one of the last five, so that none is lost. The text itself is not
+//! kept here: whoever delivers asks the store for it. What is sent to a runtime never goes to another one.
+
+mod envelope;
+mod letter;
+mod post;
+mod receptive;
+mod request;
+mod sanitized;
+
+pub use envelope::{envelope, receipts};
+pub use letter::{Category, DeliveryId, Letter, MailId, Mode, Party};
+pub use post::{Delivery, Ended, Entry, MailFact, Mailbox, Post, Receipt, Stage, Step};
+pub use receptive::{Due, Hindrance};
+pub use request::{NewLetter, Posted};
+pub use sanitized::{Objection, Sanitized, TEXT_LIMIT};

@@ -1,0 +1,43 @@
+//! What an agent reads: a line that says who writes, then the text; and how that line is found again in what the agent says
+//! it was given.
+//!
+//! The line ends in the message's id and a word that only the recipient's box has. Whoever writes does not know that word and
+//! cannot write a line that counts as one of ours ([`super::Sanitized`] marks those that only look like it).
+
+use super::letter::{Letter, MailId};
+use super::sanitized::Sanitized;
+
+const OPENING: &str = "[Input from: ";
+const BEFORE_ID: &str = " via sm send id=";
+
+/// What is typed for some messages, in this order.
+pub fn envelope<'a>(nonce: &str, letters: impl IntoIterator<Item = (&'a Letter, &'a Sanitized)>) -> String {
+    let mut text = String::new();
+    for (letter, body) in letters {
+        if !text.is_empty() {
+            text.push_str("\n\n");
+        }
+        let reply = letter.reply_to.as_ref().map(|id| format!(" re={id}")).unwrap_or_default();
+        let (name, who) = (one_line(letter.from.name()), letter.from.id());
+        let head = format!("{OPENING}{name} ({who}){BEFORE_ID}{}.{nonce}{reply}]", letter.id);
+        text.push_str(&[&head, body.as_str()].join("\n"));
+    }
+    text
+}
+
+/// The ids of the messages that a text was made of, if it was made by [`envelope`] with this word.
+pub fn receipts(nonce: &str, text: &str) -> Vec<MailId> {
+    text.lines().filter_map(|line| receipt(nonce, line)).collect()
+}
+
+fn receipt(nonce: &str, line: &str) -> Option<MailId> {
+    let (_, rest) = line.trim().strip_prefix(OPENING)?.rsplit_once(BEFORE_ID)?;
+    let token = rest.strip_suffix(']')?.split(' ').next()?;
+    let (id, word) = token.rsplit_once('.')?;
+    (!nonce.is_empty() && word == nonce).then(|| MailId::parse(id))?
+}
+
+/// A name is one that agtmux checked or that the system gave; still, nothing in it may end the line.
+fn one_line(name: &str) -> String {
+    name.chars().filter(|c| !c.is_control() && !matches!(c, '[' | ']' | '(' | ')')).take(64).collect()
+}

@@ -1,0 +1,190 @@
+//! A letter: who writes to whom, how urgently, and what they want to hear of it.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::{RuntimeId, digest};
+use crate::time::{Span, Timestamp};
+
+/// One message, unique over all time. Whoever sends may choose it, so that sending again is not sending twice.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct MailId(String);
+
+/// One delivery of one or more messages to one agent. The wrapper of an agent does each once.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct DeliveryId(String);
+
+impl MailId {
+    /// An id of that text, if it can be one: it goes into a line that an agent reads, so it holds nothing but plain characters.
+    pub fn parse(text: &str) -> Option<Self> {
+        let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
+        let fits = (1..=64).contains(&text.len()) && text.bytes().all(plain);
+        fits.then(|| Self(text.to_owned()))
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl DeliveryId {
+    /// Wraps the text of an id.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for MailId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Display for DeliveryId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// When a message may be delivered. The later ones overtake the earlier ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// When the agent has nothing left to do.
+    #[default]
+    Sequential,
+    /// When the agent has ended its turn, though something in the background may wake it.
+    Important,
+}
+
+impl Mode {
+    /// All modes, the most patient first.
+    pub const ALL: [Self; 2] = [Self::Sequential, Self::Important];
+
+    /// The name used in the log, the API and the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sequential => "sequential",
+            Self::Important => "important",
+        }
+    }
+
+    /// The mode of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|mode| mode.name() == name)
+    }
+}
+
+/// Who writes.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum Party {
+    /// A person, at a shell of theirs.
+    Person {
+        /// The user.
+        uid: u32,
+        /// What they are called.
+        name: String,
+    },
+    /// An agent.
+    Agent {
+        /// Which.
+        runtime: RuntimeId,
+        /// What it was called then.
+        name: String,
+    },
+    /// agtmux itself.
+    System,
+}
+
+impl Party {
+    /// What they are called.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Person { name, .. } | Self::Agent { name, .. } => name,
+            Self::System => "agtmux",
+        }
+    }
+
+    /// By what they can be told apart: the runtime of an agent, the user of a person.
+    pub fn id(&self) -> String {
+        match self {
+            Self::Person { uid, .. } => format!("uid {uid}"),
+            Self::Agent { runtime, .. } => runtime.to_string(),
+            Self::System => "system".to_owned(),
+        }
+    }
+
+    /// The agent that this is.
+    pub fn runtime(&self) -> Option<&RuntimeId> {
+        match self {
+            Self::Agent { runtime, .. } => Some(runtime),
+            Self::Person { .. } | Self::System => None,
+        }
+    }
+}
+
+/// What a message is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Category {
+    /// What somebody wrote.
+    #[default]
+    Mail,
+    /// That something was delivered, or was not.
+    Notice,
+    /// What somebody asked to be reminded of.
+    Reminder,
+}
+
+/// A message without its text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Letter {
+    /// Its id.
+    pub id: MailId,
+    /// To whom. To nobody else, whatever becomes of that one.
+    pub to: RuntimeId,
+    /// What the recipient was called when it was written.
+    pub to_name: String,
+    /// From whom.
+    pub from: Party,
+    /// When it may be delivered.
+    pub mode: Mode,
+    /// What it is.
+    pub category: Category,
+    /// How long its text is.
+    pub bytes: u64,
+    /// A digest of its text, by [`Letter::digest_of`]: the same id with another text is another message, and refused.
+    pub digest: String,
+    /// How it begins, without secrets, for people.
+    pub preview: String,
+    /// When it was accepted.
+    pub queued_at: Timestamp,
+    /// It is not delivered after this.
+    pub timeout: Option<Span>,
+    /// The message that it answers.
+    pub reply_to: Option<MailId>,
+    /// How many answers led to it.
+    pub hops: u32,
+}
+
+impl Letter {
+    /// The digest of a text.
+    pub fn digest_of(text: &str) -> String {
+        digest("txt", &[text])
+    }
+
+    /// When it is too late to deliver it.
+    pub fn expires_at(&self) -> Option<Timestamp> {
+        self.timeout.map(|timeout| self.queued_at + timeout)
+    }
+}

@@ -1,0 +1,507 @@
+//! The post office: every message that is under way, and what became of those that were.
+//!
+//! [`Post::apply`] is total: a fact that does not fit changes nothing. [`Post::allows`] is the same rule, asked beforehand.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use serde::{Deserialize, Serialize};
+
+use super::letter::{DeliveryId, Letter, MailId};
+use crate::event::Ending;
+use crate::id::RuntimeId;
+use crate::time::{Span, Timestamp};
+
+/// How long after it was submitted a message may be spoken of by the agent itself.
+const RECEIPT_PATIENCE: Span = Span::seconds(30);
+
+/// How many messages that have come to an end are remembered.
+const REMEMBERED: usize = 500;
+
+/// How many steps of a message are remembered: the first ones and the last ones.
+const STEPS: usize = 24;
+
+/// How long it is waited after a delivery that could not be made, at first and at most.
+const RETRY: (Span, Span) = (Span::seconds(1), Span::seconds(30));
+
+/// A step in the life of messages, as the log keeps it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "step", rename_all = "snake_case")]
+pub enum MailFact {
+    /// A box was opened for an agent, with the word that its messages carry.
+    Opened {
+        /// Whose.
+        runtime: RuntimeId,
+        /// The word.
+        nonce: String,
+    },
+    /// A message was accepted.
+    Queued {
+        /// The message.
+        letter: Box<Letter>,
+    },
+    /// Messages were chosen for a delivery.
+    Leased {
+        /// The delivery.
+        delivery: DeliveryId,
+        /// To whom.
+        runtime: RuntimeId,
+        /// Which.
+        letters: Vec<MailId>,
+    },
+    /// From now on they may have been typed.
+    Started {
+        /// The delivery.
+        delivery: DeliveryId,
+    },
+    /// Nothing was typed.
+    Returned {
+        /// The delivery.
+        delivery: DeliveryId,
+        /// Why not, for people.
+        why: String,
+    },
+    /// They were typed, and the agent seems to have taken them.
+    Submitted {
+        /// The delivery.
+        delivery: DeliveryId,
+        /// By which way.
+        channel: String,
+        /// What was seen of it.
+        evidence: String,
+    },
+    /// They may have arrived; nobody can say.
+    Unconfirmed {
+        /// The delivery.
+        delivery: DeliveryId,
+        /// What is known, for people.
+        why: String,
+    },
+    /// The agent itself says that it was given them.
+    Confirmed {
+        /// Which.
+        letters: Vec<MailId>,
+        /// Who told.
+        by: Receipt,
+    },
+    /// Somebody does not want it delivered any more.
+    Cancelled {
+        /// Which.
+        id: MailId,
+        /// Who, for people.
+        by: String,
+    },
+}
+
+/// Who told that an agent was given a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Receipt {
+    /// Its hook, with the prompt.
+    Hook,
+    /// Its own record of the conversation.
+    Transcript,
+}
+
+impl Receipt {
+    /// The name used in the API.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Hook => "hook",
+            Self::Transcript => "transcript",
+        }
+    }
+}
+
+/// Where a message is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum Stage {
+    /// It waits.
+    Queued,
+    /// It is chosen for a delivery.
+    Leased,
+    /// It may have been typed.
+    Started,
+    /// The agent seems to have taken it.
+    Submitted,
+    /// It is over.
+    Ended {
+        /// How.
+        how: Ended,
+    },
+}
+
+/// What a message came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ended {
+    /// The agent says that it was given it.
+    Confirmed,
+    /// It may have arrived.
+    Unconfirmed,
+    /// It was too late for it.
+    Expired,
+    /// Somebody took it back.
+    Cancelled,
+    /// The agent ended before.
+    Dead,
+}
+
+impl Ended {
+    /// What the sender is told: one of three.
+    pub const fn verdict(self) -> &'static str {
+        match self {
+            Self::Confirmed => "confirmed",
+            Self::Unconfirmed => "unconfirmed",
+            Self::Expired | Self::Cancelled | Self::Dead => "not_delivered",
+        }
+    }
+}
+
+impl Stage {
+    /// The name used in the API.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Leased => "leased",
+            Self::Started => "started",
+            Self::Submitted => "submitted",
+            Self::Ended { how } => match how {
+                Ended::Confirmed => "confirmed",
+                Ended::Unconfirmed => "unconfirmed",
+                Ended::Expired => "expired",
+                Ended::Cancelled => "cancelled",
+                Ended::Dead => "dead",
+            },
+        }
+    }
+
+    /// What it came to.
+    pub const fn ended(&self) -> Option<Ended> {
+        match self {
+            Self::Ended { how } => Some(*how),
+            Self::Queued | Self::Leased | Self::Started | Self::Submitted => None,
+        }
+    }
+}
+
+/// A message and where it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// The message.
+    pub letter: Letter,
+    /// Where it is.
+    pub stage: Stage,
+    /// Since when.
+    pub since: Timestamp,
+    /// How it got there.
+    pub steps: Vec<Step>,
+}
+
+/// A step that a message took.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Step {
+    /// When.
+    pub at: Timestamp,
+    /// Where to.
+    pub to: String,
+    /// Why, or on what evidence, for people.
+    pub why: String,
+}
+
+/// A delivery under way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Delivery {
+    /// Its id.
+    pub id: DeliveryId,
+    /// Which messages, in order.
+    pub letters: Vec<MailId>,
+    /// Whether they may have been typed.
+    pub started: bool,
+}
+
+/// What waits for one agent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mailbox {
+    /// The word that its messages carry.
+    pub nonce: String,
+    /// The messages that are queued, in the order in which they came.
+    pub queue: VecDeque<MailId>,
+    /// The delivery under way. One at a time.
+    pub under_way: Option<Delivery>,
+    /// Nothing is delivered before this.
+    pub retry_at: Option<Timestamp>,
+    /// How many deliveries could not be made since one could.
+    pub failures: u32,
+}
+
+/// Every message that is under way, and those that were not long ago.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Post {
+    /// By id.
+    pub letters: BTreeMap<MailId, Entry>,
+    /// By recipient.
+    pub boxes: BTreeMap<RuntimeId, Mailbox>,
+    /// Those that are over, the oldest first.
+    over: VecDeque<MailId>,
+    /// Those that took a step since this was asked last.
+    #[serde(skip)]
+    touched: BTreeSet<MailId>,
+}
+
+impl Post {
+    /// Whether nothing was ever sent.
+    pub fn is_empty(&self) -> bool {
+        self.letters.is_empty() && self.boxes.is_empty()
+    }
+
+    /// The messages that took a step since this was asked last.
+    pub(crate) fn take_touched(&mut self) -> BTreeSet<MailId> {
+        std::mem::take(&mut self.touched)
+    }
+
+    /// A message.
+    pub fn get(&self, id: &MailId) -> Option<&Entry> {
+        self.letters.get(id)
+    }
+
+    /// The messages that wait for an agent, in the order in which they will be delivered.
+    pub fn waiting_for(&self, runtime: &RuntimeId) -> Vec<&Entry> {
+        let queue = self.boxes.get(runtime).map(|mailbox| &mailbox.queue);
+        let mut waiting: Vec<_> = queue.into_iter().flatten().filter_map(|id| self.letters.get(id)).collect();
+        waiting.sort_by_key(|entry| std::cmp::Reverse(entry.letter.mode));
+        waiting
+    }
+
+    /// Whether a message has come to an end, or was never known: nobody needs its text any more.
+    pub fn is_over(&self, id: &MailId) -> bool {
+        self.letters.get(id).is_none_or(|entry| entry.stage.ended().is_some())
+    }
+
+    /// Whether a fact fits what is known.
+    pub fn allows(&self, fact: &MailFact) -> bool {
+        match fact {
+            MailFact::Opened { runtime, nonce } => !nonce.is_empty() && !self.boxes.contains_key(runtime),
+            MailFact::Queued { letter } => {
+                self.boxes.contains_key(&letter.to) && !self.letters.contains_key(&letter.id)
+            }
+            MailFact::Leased { runtime, letters, .. } => {
+                let queued = |id: &MailId| self.letters.get(id).is_some_and(|entry| entry.stage == Stage::Queued);
+                let is_its = |id: &MailId| self.letters.get(id).is_some_and(|entry| entry.letter.to == *runtime);
+                let is_free = self.boxes.get(runtime).is_some_and(|mailbox| mailbox.under_way.is_none());
+                is_free && !letters.is_empty() && letters.iter().all(|id| queued(id) && is_its(id))
+            }
+            MailFact::Started { delivery } => self.under_way(delivery).is_some_and(|(_, delivery)| !delivery.started),
+            MailFact::Returned { delivery, .. } => self.under_way(delivery).is_some(),
+            MailFact::Submitted { delivery, .. } | MailFact::Unconfirmed { delivery, .. } => {
+                self.under_way(delivery).is_some_and(|(_, delivery)| delivery.started)
+            }
+            MailFact::Confirmed { letters, .. } => letters.iter().any(|id| self.can_be_confirmed(id)),
+            MailFact::Cancelled { id, .. } => {
+                self.letters.get(id).is_some_and(|entry| matches!(entry.stage, Stage::Queued | Stage::Leased))
+            }
+        }
+    }
+
+    /// Lets a fact happen. Gives whether it fitted.
+    pub(crate) fn apply(&mut self, fact: &MailFact, now: Timestamp) -> bool {
+        if !self.allows(fact) {
+            return false;
+        }
+        match fact {
+            MailFact::Opened { runtime, nonce } => {
+                self.boxes.insert(runtime.clone(), Mailbox { nonce: nonce.clone(), ..Mailbox::default() });
+            }
+            MailFact::Queued { letter } => {
+                let mut entry =
+                    Entry { letter: (**letter).clone(), stage: Stage::Queued, since: now, steps: Vec::new() };
+                entry.note(now, "");
+                if let Some(mailbox) = self.boxes.get_mut(&letter.to) {
+                    mailbox.queue.push_back(letter.id.clone());
+                }
+                self.touched.insert(letter.id.clone());
+                self.letters.insert(letter.id.clone(), entry);
+            }
+            MailFact::Leased { delivery, runtime, letters } => {
+                if let Some(mailbox) = self.boxes.get_mut(runtime) {
+                    mailbox.queue.retain(|id| !letters.contains(id));
+                    let under_way = Delivery { id: delivery.clone(), letters: letters.clone(), started: false };
+                    mailbox.under_way = Some(under_way);
+                }
+                self.move_all(letters, &Stage::Leased, now, delivery.as_str());
+            }
+            MailFact::Started { delivery } => {
+                let Some((_, under_way)) = self.under_way_mut(delivery) else { return false };
+                under_way.started = true;
+                let letters = under_way.letters.clone();
+                self.move_all(&letters, &Stage::Started, now, delivery.as_str());
+            }
+            MailFact::Returned { delivery, why } => self.take_back(delivery, why, now),
+            MailFact::Submitted { delivery, channel, evidence } => {
+                let letters = self.end_delivery(delivery);
+                self.move_all(&letters, &Stage::Submitted, now, &format!("{channel}: {evidence}"));
+            }
+            MailFact::Unconfirmed { delivery, why } => {
+                let letters = self.end_delivery(delivery);
+                self.end_all(&letters, Ended::Unconfirmed, now, why);
+            }
+            MailFact::Confirmed { letters, by } => {
+                let letters: Vec<_> = letters.iter().filter(|id| self.can_be_confirmed(id)).cloned().collect();
+                self.end_all(&letters, Ended::Confirmed, now, by.name());
+            }
+            MailFact::Cancelled { id, by } => {
+                self.forget_place(id);
+                self.end_all(std::slice::from_ref(id), Ended::Cancelled, now, by);
+            }
+        }
+        true
+    }
+
+    /// An agent is over: what was not delivered to it never will be.
+    pub(crate) fn runtime_ended(&mut self, runtime: &RuntimeId, how: Ending, now: Timestamp) {
+        let Some(mailbox) = self.boxes.remove(runtime) else { return };
+        let why = format!("the agent has ended: {}", how.name());
+        let (typed, mut untyped) = match mailbox.under_way {
+            Some(delivery) if delivery.started => (delivery.letters, Vec::new()),
+            Some(delivery) => (Vec::new(), delivery.letters),
+            None => (Vec::new(), Vec::new()),
+        };
+        untyped.extend(mailbox.queue);
+        let typed: Vec<_> = typed.into_iter().filter(|id| !self.is_over(id)).collect();
+        self.end_all(&typed, Ended::Unconfirmed, now, &why);
+        self.end_all(&untyped, Ended::Dead, now, &why);
+    }
+
+    /// Lets time pass.
+    pub(crate) fn pass_time(&mut self, now: Timestamp) {
+        if self.next_deadline().is_none_or(|deadline| deadline > now) {
+            return;
+        }
+        for mailbox in self.boxes.values_mut() {
+            if mailbox.retry_at.is_some_and(|at| at <= now) {
+                mailbox.retry_at = None;
+            }
+        }
+        let due = |entry: &Entry| deadline(entry).is_some_and(|deadline| deadline <= now);
+        let due: Vec<_> = self.letters.values().filter(|entry| due(entry)).cloned().collect();
+        for entry in due {
+            let id = entry.letter.id;
+            if entry.stage == Stage::Queued {
+                self.forget_place(&id);
+                self.end_all(&[id], Ended::Expired, now, "it was not delivered in time");
+            } else {
+                self.end_all(&[id], Ended::Unconfirmed, now, "the agent did not say that it was given it");
+            }
+        }
+    }
+
+    /// When time alone changes something.
+    pub(crate) fn next_deadline(&self) -> Option<Timestamp> {
+        let retries = self.boxes.values().filter_map(|mailbox| mailbox.retry_at);
+        retries.chain(self.letters.values().filter_map(deadline)).min()
+    }
+
+    /// A delivery under way, and whose.
+    pub fn under_way(&self, id: &DeliveryId) -> Option<(&RuntimeId, &Delivery)> {
+        let deliveries =
+            self.boxes.iter().filter_map(|(runtime, mailbox)| Some((runtime, mailbox.under_way.as_ref()?)));
+        deliveries.into_iter().find(|(_, delivery)| delivery.id == *id)
+    }
+
+    fn under_way_mut(&mut self, id: &DeliveryId) -> Option<(&RuntimeId, &mut Delivery)> {
+        let deliveries =
+            self.boxes.iter_mut().filter_map(|(runtime, mailbox)| Some((runtime, mailbox.under_way.as_mut()?)));
+        deliveries.into_iter().find(|(_, delivery)| delivery.id == *id)
+    }
+
+    /// What was typed can have been read; and what nobody was sure of can turn out to have been.
+    fn can_be_confirmed(&self, id: &MailId) -> bool {
+        self.letters.get(id).is_some_and(|entry| {
+            matches!(entry.stage, Stage::Started | Stage::Submitted | Stage::Ended { how: Ended::Unconfirmed })
+        })
+    }
+
+    /// Ends a delivery that was made. Gives the messages of which nothing more is known yet.
+    fn end_delivery(&mut self, id: &DeliveryId) -> Vec<MailId> {
+        let mailbox = self.boxes.values_mut().find(|mailbox| mailbox.under_way.as_ref().is_some_and(|d| d.id == *id));
+        let Some(mailbox) = mailbox else { return Vec::new() };
+        mailbox.failures = 0;
+        let letters = mailbox.under_way.take().map(|delivery| delivery.letters).unwrap_or_default();
+        letters.into_iter().filter(|id| !self.is_over(id)).collect()
+    }
+
+    /// Puts the messages of a delivery back where they were. They are typed together: if the agent was given one of them, nobody
+    /// can say that nothing was typed, and the others are not typed again.
+    fn take_back(&mut self, id: &DeliveryId, why: &str, now: Timestamp) {
+        let letters = self.under_way(id).map(|(_, delivery)| delivery.letters.clone()).unwrap_or_default();
+        if letters.iter().any(|id| self.is_over(id)) {
+            let rest = self.end_delivery(id);
+            return self.end_all(&rest, Ended::Unconfirmed, now, "the agent was given what was typed with it");
+        }
+        let mailbox = self.boxes.values_mut().find(|mailbox| mailbox.under_way.as_ref().is_some_and(|d| d.id == *id));
+        let Some(mailbox) = mailbox else { return };
+        mailbox.under_way = None;
+        let wait = RETRY.0.0.saturating_mul(1 << mailbox.failures.min(8)).min(RETRY.1.0);
+        mailbox.failures = mailbox.failures.saturating_add(1);
+        mailbox.retry_at = Some(now + Span(wait));
+        for id in letters.iter().rev() {
+            mailbox.queue.push_front(id.clone());
+        }
+        self.move_all(&letters, &Stage::Queued, now, why);
+    }
+
+    /// Takes a message out of whatever holds it.
+    fn forget_place(&mut self, id: &MailId) {
+        let Some(entry) = self.letters.get(id) else { return };
+        let Some(mailbox) = self.boxes.get_mut(&entry.letter.to) else { return };
+        mailbox.queue.retain(|queued| queued != id);
+        if let Some(delivery) = &mut mailbox.under_way {
+            delivery.letters.retain(|leased| leased != id);
+        }
+        // A delivery of nothing is none.
+        mailbox.under_way.take_if(|delivery| delivery.letters.is_empty());
+    }
+
+    fn move_all(&mut self, letters: &[MailId], stage: &Stage, now: Timestamp, why: &str) {
+        for id in letters {
+            if let Some(entry) = self.letters.get_mut(id) {
+                (entry.stage, entry.since) = (stage.clone(), now);
+                entry.note(now, why);
+                self.touched.insert(id.clone());
+            }
+        }
+    }
+
+    fn end_all(&mut self, letters: &[MailId], how: Ended, now: Timestamp, why: &str) {
+        self.move_all(letters, &Stage::Ended { how }, now, why);
+        for id in letters {
+            if !self.over.contains(id) {
+                self.over.push_back(id.clone());
+            }
+        }
+        while self.over.len() > REMEMBERED {
+            if let Some(oldest) = self.over.pop_front() {
+                self.letters.remove(&oldest);
+            }
+        }
+    }
+}
+
+impl Entry {
+    /// Remembers a step. A message that is tried for days keeps its first steps and its last.
+    fn note(&mut self, at: Timestamp, why: &str) {
+        if self.steps.len() >= STEPS {
+            self.steps.remove(STEPS / 2);
+        }
+        self.steps.push(Step { at, to: self.stage.name().to_owned(), why: why.to_owned() });
+    }
+}
+
+/// When time alone ends a message's stage.
+fn deadline(entry: &Entry) -> Option<Timestamp> {
+    match entry.stage {
+        Stage::Queued => entry.letter.expires_at(),
+        Stage::Submitted => Some(entry.since + RECEIPT_PATIENCE),
+        Stage::Leased | Stage::Started | Stage::Ended { .. } => None,
+    }
+}

@@ -1,0 +1,133 @@
+//! Whether an agent can be given its mail, and which of it.
+
+use super::letter::{MailId, Mode};
+use super::post::{Entry, Post};
+use crate::engine::Engine;
+use crate::event::ProcessState;
+use crate::id::RuntimeId;
+use crate::runtime::Runtime;
+use crate::signal::Blocking;
+use crate::state::{Confidence, State};
+
+/// How many messages one delivery holds at most, and how many bytes.
+const BATCH: (usize, u64) = (10, 64 * 1024);
+
+/// Mail that can be delivered now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Due {
+    /// To whom.
+    pub runtime: RuntimeId,
+    /// Which, in order.
+    pub letters: Vec<MailId>,
+}
+
+/// What a message waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hindrance {
+    /// The turn to end.
+    Turn,
+    /// What works in the background to end.
+    Background,
+    /// Somebody to answer what the agent asks.
+    Answer,
+    /// The agent to be brought to the foreground.
+    Suspended,
+    /// The limit, or whatever else made the last turn fail, to pass.
+    Failure,
+    /// Anything to be known of the agent.
+    Unknown,
+    /// The delivery that is under way to end.
+    Delivery,
+    /// The pause after a delivery that could not be made.
+    Retry,
+}
+
+impl Hindrance {
+    /// The name used in the API.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Turn => "waiting_for_idle",
+            Self::Background => "waiting_for_background_work",
+            Self::Answer => "waiting_for_an_answer",
+            Self::Suspended => "waiting_for_foreground",
+            Self::Failure => "waiting_for_recovery",
+            Self::Unknown => "waiting_to_know_the_state",
+            Self::Delivery => "waiting_for_a_delivery_under_way",
+            Self::Retry => "waiting_to_try_again",
+        }
+    }
+}
+
+impl Engine {
+    /// All mail that can be delivered now.
+    pub fn mail_due(&self) -> Vec<Due> {
+        let post = &self.state().mail;
+        let boxes = post.boxes.iter().filter(|(_, mailbox)| !mailbox.queue.is_empty());
+        boxes.filter_map(|(runtime, _)| self.due(post, runtime)).collect()
+    }
+
+    fn due(&self, post: &Post, runtime: &RuntimeId) -> Option<Due> {
+        let waiting = post.waiting_for(runtime);
+        let first = waiting.first()?;
+        // What waits with less patience is the first, so what it waits for keeps the others waiting too.
+        self.hindrance(runtime, first.letter.mode).is_none().then(|| {
+            let letters =
+                batch(waiting.into_iter().filter(|entry| self.hindrance(runtime, entry.letter.mode).is_none()));
+            Due { runtime: runtime.clone(), letters }
+        })
+    }
+
+    /// What keeps an agent from being given a message now.
+    pub fn hindrance(&self, runtime: &RuntimeId, mode: Mode) -> Option<Hindrance> {
+        let state = self.state();
+        let mailbox = state.mail.boxes.get(runtime);
+        if mailbox.is_some_and(|mailbox| mailbox.under_way.is_some()) {
+            return Some(Hindrance::Delivery);
+        }
+        if mailbox.is_some_and(|mailbox| mailbox.retry_at.is_some()) {
+            return Some(Hindrance::Retry);
+        }
+        let Some(runtime) = state.topology.live(runtime) else { return Some(Hindrance::Unknown) };
+        self.is_occupied(runtime, mode)
+    }
+
+    fn is_occupied(&self, runtime: &Runtime, mode: Mode) -> Option<Hindrance> {
+        if runtime.process_state.0 == ProcessState::Stopped {
+            return Some(Hindrance::Suspended);
+        }
+        match self.blocking(runtime) {
+            Some(Blocking::Approval { .. } | Blocking::Input { .. } | Blocking::Dialog { .. }) => {
+                return Some(Hindrance::Answer);
+            }
+            None => {}
+        }
+        let verdict = &runtime.verdict;
+        if verdict.confidence == Confidence::Low {
+            return Some(Hindrance::Unknown);
+        }
+        match (verdict.state, verdict.reason.as_str()) {
+            (State::Running, _) => Some(Hindrance::Turn),
+            (State::WaitingApproval, _) | (State::WaitingInput, "dialog") => Some(Hindrance::Answer),
+            (State::Error, "rate_limit" | "usage_limit" | "auth" | "crashed") => Some(Hindrance::Failure),
+            (State::Idle | State::Completed, "background_work") if mode == Mode::Sequential => {
+                Some(Hindrance::Background)
+            }
+            (State::Idle | State::Completed | State::WaitingInput | State::Error, _) => None,
+            (State::Unknown, _) => Some(Hindrance::Unknown),
+        }
+    }
+}
+
+/// The first of those that wait, as many as go together; always one.
+fn batch<'a>(waiting: impl Iterator<Item = &'a Entry>) -> Vec<MailId> {
+    let mut bytes = 0;
+    let mut letters = Vec::new();
+    for entry in waiting.take(BATCH.0) {
+        bytes += entry.letter.bytes;
+        if bytes > BATCH.1 && !letters.is_empty() {
+            break;
+        }
+        letters.push(entry.letter.id.clone());
+    }
+    letters
+}

@@ -1,0 +1,121 @@
+//! What is asked of the post: to take a message, to take one back, and the steps of those who deliver.
+
+use super::letter::{Letter, MailId};
+use super::post::{Entry, MailFact};
+use crate::command::{Refusal, RefusalCode, refuse};
+use crate::engine::Engine;
+use crate::event::Fact;
+use crate::id::RuntimeId;
+
+/// How many messages may wait for one agent.
+const QUEUE_LIMIT: usize = 1_000;
+
+/// How many answers may lead to one another. More is a conversation that nobody reads.
+const HOPS: u32 = 8;
+
+/// A message that somebody wants to send.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewLetter {
+    /// The message; when it was accepted and how many answers led to it is found out here.
+    pub letter: Letter,
+    /// The word for the recipient's box, should it have none yet.
+    pub nonce: String,
+}
+
+/// What became of a message that was to be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Posted {
+    /// It is to be logged so.
+    New(Vec<Fact>),
+    /// It was accepted before.
+    Known(Box<Entry>),
+}
+
+impl Engine {
+    /// Takes a message. The same one again changes nothing.
+    ///
+    /// # Errors
+    /// Refused when there is nobody to get it, when its id is another message's, and when too many wait already.
+    pub fn post(&self, new: NewLetter) -> Result<Posted, Refusal> {
+        let NewLetter { mut letter, nonce } = new;
+        let mail = &self.state().mail;
+        if let Some(known) = mail.get(&letter.id) {
+            if known.letter.to == letter.to && known.letter.digest == letter.digest {
+                return Ok(Posted::Known(Box::new(known.clone())));
+            }
+            return Err(refuse(RefusalCode::PreconditionFailed, format!("{} is the id of another message", letter.id))
+                .hint("an id belongs to one message; leave --id out to get a new one"));
+        }
+        let Some(runtime) = self.state().topology.live(&letter.to) else {
+            return Err(refuse(RefusalCode::RuntimeStale, format!("{} is over", letter.to))
+                .hint("`agtmux list panes` shows the agents there are"));
+        };
+        if letter.from.runtime() == Some(&runtime.id) {
+            return Err(refuse(RefusalCode::PreconditionFailed, "an agent does not write to itself"));
+        }
+        let waiting = mail.boxes.get(&letter.to).map_or(0, |mailbox| mailbox.queue.len());
+        if waiting >= QUEUE_LIMIT {
+            let message = format!("{waiting} messages wait for {} already", letter.to_name);
+            return Err(refuse(RefusalCode::PreconditionFailed, message)
+                .hint(format!("see what it waits for: `sm queue {}`", letter.to_name)));
+        }
+        letter.hops = self.hops(&letter)?;
+        let mut facts = Vec::new();
+        if !mail.boxes.contains_key(&letter.to) {
+            facts.push(MailFact::Opened { runtime: letter.to.clone(), nonce });
+        }
+        facts.push(MailFact::Queued { letter: Box::new(letter) });
+        Ok(Posted::New(facts.into_iter().map(|fact| Fact::Mail(Box::new(fact))).collect()))
+    }
+
+    /// Takes a message back.
+    ///
+    /// # Errors
+    /// Refused when it is not known, over, or may have been typed.
+    pub fn cancel_mail(&self, id: &MailId, by: &str) -> Result<Fact, Refusal> {
+        let fact = MailFact::Cancelled { id: id.clone(), by: by.to_owned() };
+        if self.state().mail.allows(&fact) {
+            return Ok(Fact::Mail(Box::new(fact)));
+        }
+        Err(match self.state().mail.get(id) {
+            None => refuse(RefusalCode::PreconditionFailed, format!("there is no message {id}"))
+                .hint("`sm queue` shows those that wait"),
+            Some(entry) => {
+                let message = format!("{id} is {}; only a message that waits can be taken back", entry.stage.name());
+                refuse(RefusalCode::PreconditionFailed, message).hint(format!("`sm show {id}` tells what became of it"))
+            }
+        })
+    }
+
+    /// A step of a delivery, if it can be taken.
+    ///
+    /// # Errors
+    /// Refused when the delivery is not under way any more: the agent has ended, or the messages were taken back.
+    pub fn mail_step(&self, step: MailFact) -> Result<Fact, Refusal> {
+        if self.state().mail.allows(&step) {
+            return Ok(Fact::Mail(Box::new(step)));
+        }
+        Err(refuse(RefusalCode::PreconditionFailed, "the delivery is not under way any more"))
+    }
+
+    /// The place of a message in its queue, counted from one.
+    pub fn mail_position(&self, to: &RuntimeId, id: &MailId) -> Option<usize> {
+        let waiting = self.state().mail.waiting_for(to);
+        waiting.iter().position(|entry| entry.letter.id == *id).map(|before| before + 1)
+    }
+
+    /// How many answers lead to a message: one more than to the one it answers. A person begins anew.
+    fn hops(&self, letter: &Letter) -> Result<u32, Refusal> {
+        let mail = &self.state().mail;
+        if letter.from.runtime().is_none() {
+            return Ok(0);
+        }
+        let answered = letter.reply_to.as_ref().and_then(|id| mail.get(id));
+        let hops = answered.map_or(0, |entry| entry.letter.hops + 1);
+        if hops > HOPS {
+            return Err(refuse(RefusalCode::NotAllowed, format!("{HOPS} answers of agents led to this one already"))
+                .hint("a person can go on with it: whatever a person writes begins anew"));
+        }
+        Ok(hops)
+    }
+}

@@ -1,0 +1,276 @@
+//! Whatever is asked of the post, in whatever order: no message is lost, none is typed twice, none at anybody else (I1, I2, I5).
+
+use std::collections::BTreeMap;
+
+use agtmux_core::engine::{Engine, EngineState};
+use agtmux_core::event::{Ending, Event, Fact};
+use agtmux_core::id::RuntimeId;
+use agtmux_core::mail::{
+    Category, DeliveryId, Ended, Letter, MailFact, MailId, Mode, NewLetter, Party, Posted, Receipt, Sanitized, Stage,
+    envelope, receipts,
+};
+use agtmux_core::time::{Span, Timestamp};
+use proptest::prelude::*;
+
+use crate::config;
+use crate::world::{pane, placed, runtime_id, server_seen, stage, started};
+
+/// What can happen. The numbers choose among what there is.
+#[derive(Clone, Debug)]
+enum Happening {
+    Post { to: usize, mode: Mode, timeout: bool },
+    Again(usize),
+    Cancel(usize),
+    Lease(usize),
+    Start(usize),
+    Return(usize),
+    Submit(usize),
+    Lose(usize),
+    Confirm(usize),
+    Wait(i64),
+    End(usize),
+    Restart,
+}
+
+fn happening() -> impl Strategy<Value = Happening> {
+    let mode = prop_oneof![Just(Mode::Sequential), Just(Mode::Important)];
+    prop_oneof![
+        6 => (0usize..3, mode, any::<bool>()).prop_map(|(to, mode, timeout)| Happening::Post { to, mode, timeout }),
+        1 => (0usize..9).prop_map(Happening::Again),
+        1 => (0usize..9).prop_map(Happening::Cancel),
+        6 => (0usize..3).prop_map(Happening::Lease),
+        6 => (0usize..3).prop_map(Happening::Start),
+        2 => (0usize..3).prop_map(Happening::Return),
+        4 => (0usize..3).prop_map(Happening::Submit),
+        1 => (0usize..3).prop_map(Happening::Lose),
+        4 => (0usize..9).prop_map(Happening::Confirm),
+        2 => (0i64..70_000).prop_map(Happening::Wait),
+        1 => (0usize..3).prop_map(Happening::End),
+        1 => Just(Happening::Restart),
+    ]
+}
+
+/// Three agents, the post, and a ledger of what was really done.
+struct Town {
+    engine: Engine,
+    seq: u64,
+    now: i64,
+    accepted: Vec<Letter>,
+    /// How often each message was typed.
+    typed: BTreeMap<MailId, u32>,
+    ended: BTreeMap<MailId, Ended>,
+}
+
+impl Town {
+    fn new() -> Self {
+        let mut town = Self {
+            engine: Engine::new(),
+            seq: 0,
+            now: 1_000,
+            accepted: Vec::new(),
+            typed: BTreeMap::new(),
+            ended: BTreeMap::new(),
+        };
+        town.happen(server_seen(0));
+        for (n, pid) in (0..3).zip(100..) {
+            town.happen(placed(&pane(n)));
+            town.happen(started(&pane(n), pid, "claude"));
+        }
+        town
+    }
+
+    fn agent(n: usize) -> RuntimeId {
+        runtime_id(&pane(u32::try_from(n).unwrap()), 100 + u32::try_from(n).unwrap(), "claude")
+    }
+
+    fn happen(&mut self, fact: Fact) {
+        self.seq += 1;
+        let event: Event = stage(self.seq, Timestamp(self.now), fact);
+        self.engine.apply(&event);
+    }
+
+    fn step(&mut self, step: MailFact) -> bool {
+        let fact = self.engine.mail_step(step);
+        fact.map(|fact| self.happen(fact)).is_ok()
+    }
+
+    /// The delivery under way to an agent.
+    fn delivery(&self, n: usize) -> Option<DeliveryId> {
+        let mailbox = self.engine.state().mail.boxes.get(&Self::agent(n))?;
+        mailbox.under_way.as_ref().map(|delivery| delivery.id.clone())
+    }
+
+    fn letters_of(&self, delivery: &DeliveryId) -> Vec<MailId> {
+        self.engine.state().mail.under_way(delivery).map(|(_, delivery)| delivery.letters.clone()).unwrap_or_default()
+    }
+
+    fn post(&mut self, letter: Letter) {
+        let id = letter.id.clone();
+        let known = self.accepted.iter().any(|known| known.id == id);
+        match self.engine.post(NewLetter { letter: letter.clone(), nonce: "k7f3".to_owned() }) {
+            Ok(Posted::New(facts)) => {
+                assert!(!known, "accepted twice");
+                facts.into_iter().for_each(|fact| self.happen(fact));
+                self.accepted.push(letter);
+            }
+            Ok(Posted::Known(_)) => assert!(known),
+            Err(_) => {}
+        }
+    }
+
+    fn letter(&self, to: usize, mode: Mode, timeout: bool) -> Letter {
+        let text = format!("message {}", self.accepted.len());
+        Letter {
+            id: MailId::parse(&format!("m_{}", self.accepted.len())).unwrap(),
+            to: Self::agent(to),
+            to_name: "api".to_owned(),
+            from: Party::Person { uid: 1_000, name: "me".to_owned() },
+            mode,
+            category: Category::Mail,
+            bytes: text.len() as u64,
+            digest: Letter::digest_of(&text),
+            preview: text,
+            queued_at: Timestamp(self.now),
+            timeout: timeout.then_some(Span::seconds(30)),
+            reply_to: None,
+            hops: 0,
+        }
+    }
+
+    fn play(&mut self, happening: &Happening) {
+        match happening {
+            Happening::Post { to, mode, timeout } => self.post(self.letter(*to, *mode, *timeout)),
+            Happening::Again(which) => {
+                if let Some(letter) = self.accepted.get(*which).cloned() {
+                    self.post(letter);
+                }
+            }
+            Happening::Cancel(which) => {
+                let Some(letter) = self.accepted.get(*which) else { return };
+                if let Ok(fact) = self.engine.cancel_mail(&letter.id.clone(), "me") {
+                    self.happen(fact);
+                }
+            }
+            Happening::Lease(n) => {
+                let runtime = Self::agent(*n);
+                let waiting = self.engine.state().mail.waiting_for(&runtime);
+                let letters: Vec<_> = waiting.into_iter().take(3).map(|entry| entry.letter.id.clone()).collect();
+                let delivery = DeliveryId::new(format!("dl_{}", self.seq));
+                self.step(MailFact::Leased { delivery, runtime, letters });
+            }
+            Happening::Start(n) => {
+                let Some(delivery) = self.delivery(*n) else { return };
+                let letters = self.letters_of(&delivery);
+                if self.step(MailFact::Started { delivery }) {
+                    letters.into_iter().for_each(|id| *self.typed.entry(id).or_default() += 1);
+                }
+            }
+            Happening::Return(n) => {
+                let Some(delivery) = self.delivery(*n) else { return };
+                let started = self.engine.state().mail.under_way(&delivery).is_some_and(|(_, d)| d.started);
+                let letters = self.letters_of(&delivery);
+                let was_given = letters.iter().any(|id| self.engine.state().mail.is_over(id));
+                if self.step(MailFact::Returned { delivery, why: "a draft".to_owned() }) && started && !was_given {
+                    letters.into_iter().for_each(|id| *self.typed.entry(id).or_default() -= 1);
+                }
+            }
+            Happening::Submit(n) => {
+                let Some(delivery) = self.delivery(*n) else { return };
+                self.step(MailFact::Submitted { delivery, channel: String::new(), evidence: String::new() });
+            }
+            Happening::Lose(n) => {
+                let Some(delivery) = self.delivery(*n) else { return };
+                self.step(MailFact::Unconfirmed { delivery, why: "nobody knows".to_owned() });
+            }
+            Happening::Confirm(which) => {
+                let Some(letter) = self.accepted.get(*which) else { return };
+                self.step(MailFact::Confirmed { letters: vec![letter.id.clone()], by: Receipt::Hook });
+            }
+            Happening::Wait(ms) => {
+                self.now += ms;
+                self.happen(Fact::Tick);
+            }
+            Happening::End(n) => self.happen(Fact::RuntimeEnded { runtime: Self::agent(*n), how: Ending::Exited }),
+            Happening::Restart => {
+                let stored = serde_json::to_string(self.engine.state()).unwrap();
+                let restored: EngineState = serde_json::from_str(&stored).unwrap();
+                assert_eq!(&restored, self.engine.state());
+                self.engine = Engine::restore(restored);
+            }
+        }
+    }
+
+    fn check(&mut self) {
+        let post = &self.engine.state().mail;
+        for letter in &self.accepted {
+            let entry = post.get(&letter.id).expect("no message is lost");
+            let mailbox = post.boxes.get(&letter.to);
+            let queued = mailbox.map_or(0, |mailbox| mailbox.queue.iter().filter(|id| **id == letter.id).count());
+            let elsewhere = post.boxes.iter().filter(|(runtime, _)| **runtime != letter.to);
+            let elsewhere = elsewhere.filter(|(_, mailbox)| mailbox.queue.contains(&letter.id)).count();
+            let under_way = mailbox.and_then(|mailbox| mailbox.under_way.as_ref());
+            let carried = under_way.is_some_and(|delivery| delivery.letters.contains(&letter.id));
+            let is_started = under_way.is_some_and(|delivery| delivery.started);
+            assert_eq!(elsewhere, 0, "{entry:?}");
+            match &entry.stage {
+                Stage::Queued => assert_eq!((queued, carried), (1, false), "{entry:?}"),
+                Stage::Leased => assert_eq!((queued, carried, is_started), (0, true, false), "{entry:?}"),
+                Stage::Started => assert_eq!((queued, carried, is_started), (0, true, true), "{entry:?}"),
+                Stage::Submitted => assert_eq!((queued, carried), (0, false), "{entry:?}"),
+                Stage::Ended { how } => {
+                    assert_eq!(queued, 0, "{entry:?}");
+                    let before = self.ended.insert(letter.id.clone(), *how);
+                    let is_news = before.is_none_or(|before| before == *how || before == Ended::Unconfirmed);
+                    assert!(is_news, "{before:?}: {entry:?}");
+                }
+            }
+            let typed = self.typed.get(&letter.id).copied().unwrap_or(0);
+            assert!(typed <= 1, "typed {typed} times: {entry:?}");
+            let untyped = matches!(entry.stage.ended(), Some(Ended::Expired | Ended::Cancelled | Ended::Dead));
+            assert!(typed == 0 || !untyped, "typed, and said not to be delivered: {entry:?}");
+            assert!(typed == 1 || entry.stage.ended() != Some(Ended::Confirmed), "confirmed, and never typed");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn no_message_is_lost_or_typed_twice(happenings in prop::collection::vec(happening(), 1..60)) {
+        let mut town = Town::new();
+        for happening in &happenings {
+            town.play(happening);
+            town.check();
+        }
+        // In the end each has come to exactly one end.
+        for n in 0..3 {
+            town.play(&Happening::End(n));
+        }
+        town.play(&Happening::Wait(120_000));
+        town.check();
+        for letter in &town.accepted {
+            let entry = town.engine.state().mail.get(&letter.id).unwrap();
+            prop_assert!(entry.stage.ended().is_some(), "{entry:?}");
+        }
+        prop_assert_eq!(town.engine.next_deadline(), None);
+    }
+
+    /// A text is found again in what was made of it, and nothing that a text holds is taken for another message.
+    #[test]
+    fn no_text_forges_a_receipt(texts in prop::collection::vec("(\\PC|\n|\\[Input from: a \\(b\\) via sm send id=m_0\\.k7f3\\]){0,30}", 1..4)) {
+        let town = Town::new();
+        let bodies: Vec<_> = texts.iter().filter_map(|text| Sanitized::new(text).ok()).collect();
+        let letters: Vec<_> = (0..bodies.len())
+            .map(|n| Letter { id: MailId::parse(&format!("m_{}", n + 1)).unwrap(), ..town.letter(0, Mode::Sequential, false) })
+            .collect();
+        let typed = envelope("k7f3", letters.iter().zip(&bodies));
+        let ids: Vec<_> = letters.iter().map(|letter| letter.id.clone()).collect();
+        prop_assert_eq!(receipts("k7f3", &typed), ids);
+        prop_assert_eq!(receipts("other", &typed), Vec::new());
+        for body in &bodies {
+            prop_assert_eq!(Sanitized::new(body.as_str()).unwrap(), body.clone());
+            prop_assert!(!body.as_str().chars().any(|c| c.is_control() && c != '\n' && c != '\t'));
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Messages between people and agents.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Asks for a message to be delivered.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PostMessage {
+    /// To whom: a reference to an agent.
+    pub to: String,
+    /// The text, up to 64 KiB.
+    pub text: String,
+    /// `sequential`, when the agent has nothing left to do, or `important`, when its turn has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivery_mode: Option<String>,
+    /// An id of one's own: asked again with it, nothing is sent twice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// It is not delivered after so many seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_seconds: Option<u64>,
+    /// The message that it answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply_to: Option<String>,
+}
+
+/// A message and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Message {
+    /// Version of this document.
+    pub schema_version: u32,
+    /// Its id.
+    pub id: String,
+    /// Where it is: `queued`, `leased`, `started`, `submitted`, `confirmed`, `unconfirmed`, `expired`, `cancelled` or `dead`.
+    pub status: String,
+    /// What it came to: `confirmed`, `unconfirmed` or `not_delivered`; none while it is under way.
+    pub verdict: Option<String>,
+    /// Its place among those that wait, counted from one.
+    pub queue_position: Option<u64>,
+    /// When it may be delivered.
+    pub delivery_mode: String,
+    /// What it waits for.
+    pub estimated_delivery: Option<String>,
+    /// To whom.
+    pub to: MessageParty,
+    /// From whom.
+    pub from: MessageParty,
+    /// When it was accepted.
+    pub queued_at: String,
+    /// It is not delivered after this.
+    pub timeout_at: Option<String>,
+    /// The message that it answers.
+    pub reply_to: Option<String>,
+    /// How long it is.
+    pub bytes: u64,
+    /// How it begins.
+    pub preview: String,
+    /// What happened to it.
+    pub steps: Vec<MessageStep>,
+}
+
+/// Who wrote a message, or gets it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MessageParty {
+    /// What they are called.
+    pub name: String,
+    /// The runtime of an agent, the user of a person.
+    pub id: String,
+}
+
+/// A step that a message took.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MessageStep {
+    /// When.
+    pub at: String,
+    /// Where to.
+    pub to: String,
+    /// Why, or on what evidence.
+    pub why: String,
+}
+
+/// What of a list of messages is wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MessageQuery {
+    /// Only those for this agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    /// Those that are over too.
+    #[serde(default)]
+    pub all: bool,
+}
+
+/// How long to wait for what becomes of a message.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MessageWait {
+    /// Until it is over, or for so many milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_ms: Option<u64>,
+}
+
+/// Messages.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MessageList {
+    /// Version of this document.
+    pub schema_version: u32,
+    /// The messages, in the order in which they will be delivered; those that are over last.
+    pub items: Vec<Message>,
+}
+
+/// The messages that wait for one agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SendQueue {
+    /// The agent's runtime.
+    pub session_id: String,
+    /// Whether it could be given a message right now.
+    pub is_idle: bool,
+    /// How many wait.
+    pub pending_count: u64,
+    /// Those that wait, the next one first.
+    pub pending_messages: Vec<PendingMessage>,
+    /// A person's draft that was put aside; none is: keys are held, not erased.
+    pub saved_user_input: Option<String>,
+}
+
+/// A message that waits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PendingMessage {
+    /// Its id.
+    pub id: String,
+    /// Who wrote it.
+    pub sender: String,
+    /// When it was accepted.
+    pub queued_at: String,
+    /// It is not delivered after this.
+    pub timeout_at: Option<String>,
+}
