@@ -4,15 +4,21 @@
 //! for sure, and the messages wait on; or it was typed, and is never typed again. What the agent itself says it was given is
 //! heard from its hooks and counts more than anything seen here.
 
+use std::time::Duration;
+
 use agtmux_agents::send::Body;
 use agtmux_core::id::{ProcessKey, RuntimeId};
 use agtmux_core::mail::{self, DeliveryId, Letter, MailFact, Sanitized};
 use agtmux_shim::protocol::Progress;
+use agtmux_wire::error::ErrorCode;
 use agtmux_wire::send::{SendChannel, SendStatus, Sent};
 use tokio::sync::mpsc;
 
 use super::{Hands, Shim, send};
 use crate::daemon::mail::Errand;
+
+/// Between two tries to log what came of a delivery.
+const LOG_AGAIN: Duration = Duration::from_secs(1);
 
 /// Delivers whatever is due, each agent's mail apart from the others', until the daemon ends.
 pub async fn run(hands: Hands, mut errands: mpsc::UnboundedReceiver<Errand>) {
@@ -23,10 +29,8 @@ pub async fn run(hands: Hands, mut errands: mpsc::UnboundedReceiver<Errand>) {
                 Errand::Deliver(delivery) => hands.deliver(delivery).await,
                 Errand::Recover(delivery) => hands.recover(delivery).await,
             };
-            if let Some(step) = step
-                && let Err(error) = hands.handle.mail_step(step).await
-            {
-                tracing::debug!(%error, ?errand, "what came of a delivery is of no use any more");
+            if let Some(step) = step {
+                hands.log_outcome(&step).await;
             }
         });
     }
@@ -84,6 +88,18 @@ impl Hands {
             Ok(Some(_)) => unconfirmed("the daemon ended while it was typed"),
             Err(error) => unconfirmed(&format!("the daemon ended while it was delivered, and {error}")),
         })
+    }
+
+    /// Logs what came of a delivery. What was typed must not be forgotten, so a log that cannot be written is tried again.
+    async fn log_outcome(&self, step: &MailFact) {
+        while let Err(error) = self.handle.mail_step(step.clone()).await {
+            match error.code {
+                ErrorCode::PreconditionFailed | ErrorCode::DaemonUnreachable => {
+                    return tracing::debug!(%error, ?step, "what came of a delivery is of no use any more");
+                }
+                _ => tokio::time::sleep(LOG_AGAIN).await,
+            }
+        }
     }
 
     async fn load(&self, delivery: &DeliveryId) -> Option<Load> {

@@ -6,9 +6,15 @@ use crate::command::{Refusal, RefusalCode, refuse};
 use crate::engine::Engine;
 use crate::event::Fact;
 use crate::id::RuntimeId;
+use crate::time::Span;
 
 /// How many messages may wait for one agent.
 const QUEUE_LIMIT: usize = 1_000;
+
+/// How many messages one agent may write to another in how long, and how many to all. What two agents tell each other by turns has
+/// no end of its own.
+const PAIR: (usize, Span) = (6, Span::minutes(10));
+const EVERYBODY: (usize, Span) = (60, Span::minutes(1));
 
 /// How many answers may lead to one another. More is a conversation that nobody reads.
 const HOPS: u32 = 8;
@@ -59,6 +65,7 @@ impl Engine {
             return Err(refuse(RefusalCode::PreconditionFailed, message)
                 .hint(format!("see what it waits for: `sm queue {}`", letter.to_name)));
         }
+        self.is_not_flooding(&letter)?;
         letter.hops = self.hops(&letter)?;
         let mut facts = Vec::new();
         if !mail.boxes.contains_key(&letter.to) {
@@ -102,6 +109,30 @@ impl Engine {
     pub fn mail_position(&self, to: &RuntimeId, id: &MailId) -> Option<usize> {
         let waiting = self.state().mail.waiting_for(to);
         waiting.iter().position(|entry| entry.letter.id == *id).map(|before| before + 1)
+    }
+
+    /// Keeps agents from writing without end. A person may.
+    fn is_not_flooding(&self, letter: &Letter) -> Result<(), Refusal> {
+        let Some(writer) = letter.from.runtime() else { return Ok(()) };
+        let written = |to: Option<&RuntimeId>, within: Span| {
+            let is_recent = |known: &Letter| known.queued_at + within > letter.queued_at;
+            let is_like = |known: &Letter| known.from.runtime() == Some(writer) && to.is_none_or(|to| known.to == *to);
+            let letters = self.state().mail.letters.values().map(|entry| &entry.letter);
+            letters.filter(|known| is_like(known) && is_recent(known)).count()
+        };
+        let (most, within) = PAIR;
+        if written(Some(&letter.to), within) >= most {
+            let message =
+                format!("{writer} has written {most} messages to {} in {} minutes", letter.to_name, within.0 / 60_000);
+            return Err(refuse(RefusalCode::NotAllowed, message)
+                .hint("put what there is to say into one message, or let a person look"));
+        }
+        let (most, within) = EVERYBODY;
+        if written(None, within) >= most {
+            let message = format!("{writer} has written {most} messages in {} s", within.0 / 1_000);
+            return Err(refuse(RefusalCode::NotAllowed, message).hint("wait a minute"));
+        }
+        Ok(())
     }
 
     /// How many answers lead to a message: one more than to the one it answers. A person begins anew.
