@@ -1,8 +1,8 @@
 //! Who may do what to agents.
 //!
-//! A person may do everything. An agent may look, and say what it is doing itself; whatever reaches into another agent's
-//! pane, its own included, needs a person, or a person who has granted it in the configuration. Which of the two somebody
-//! is was found out from the kernel before ([`Actor::agent`]); here it is only decided.
+//! A person may do everything. An agent may look, say what it is doing itself, and write messages, which wait for their time;
+//! whatever else reaches into another agent's pane, its own included, needs a person, or a person who has granted it in the
+//! configuration. Which of the two somebody is was found out from the kernel before ([`Actor::agent`]); here it is only decided.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::command::{Refusal, RefusalCode, refuse};
 use crate::engine::Engine;
 use crate::id::AgentId;
 
-/// What agents may do besides looking. Nothing, unless granted.
+/// What agents may do besides looking and writing. Nothing, unless granted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Permissions {
     /// What every agent may do.
@@ -107,8 +107,8 @@ mod tests {
         Grant { agent: agent.map(AgentId::new), name: name.map(str::to_owned), may: may.iter().copied().collect() }
     }
 
-    /// Every verb by a person and by agents of every kind and name, under every way to grant one verb: 8 verbs, 10 askers,
-    /// 1 + 8 × 10 configurations.
+    /// Every verb by a person and by agents of every kind and name, under every way to grant one verb: 9 verbs, 10 askers,
+    /// 1 + 9 × 10 configurations.
     #[test]
     fn nobody_may_what_was_not_granted_to_them() {
         let mut configurations = vec![(Permissions::default(), None)];
@@ -133,7 +133,7 @@ mod tests {
                     for name in NAMES {
                         let id = kind.map(AgentId::new);
                         let may = permissions.allow(Some(Asker { agent: id.as_ref(), name }), verb);
-                        let expected = verb == Verb::ViewOutput
+                        let expected = matches!(verb, Verb::ViewOutput | Verb::Message)
                             || granted.is_some_and(|(granted, to_kind, to_name, counts)| {
                                 let meant = |to: Option<&str>, is: Option<&str>| to.is_none() || to == is;
                                 counts && granted == verb && meant(to_kind, kind) && meant(to_name, name)
@@ -144,7 +144,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(cases, 8 * 10 * 81);
+        assert_eq!(cases, 9 * 10 * 91);
     }
 
     #[test]
@@ -160,6 +160,6 @@ mod tests {
             ],
         };
         let may: Vec<_> = Verb::ALL.into_iter().filter(|verb| permissions.allow(Some(lead), *verb)).collect();
-        assert_eq!(may, [Verb::Send, Verb::ViewOutput, Verb::Kill, Verb::Approve, Verb::Spawn]);
+        assert_eq!(may, [Verb::Send, Verb::ViewOutput, Verb::Kill, Verb::Approve, Verb::Spawn, Verb::Message]);
     }
 }
