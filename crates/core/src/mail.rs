@@ -16,13 +16,15 @@
 
 mod envelope;
 mod letter;
+mod notice;
 mod post;
 mod receptive;
 mod request;
 mod sanitized;
 
 pub use envelope::{envelope, receipts};
-pub use letter::{Category, DeliveryId, Letter, MailId, Mode, Party};
+pub use letter::{Category, DeliveryId, Letter, MailId, Mode, Party, Wanted};
+pub use notice::Notice;
 pub use post::{Delivery, Ended, Entry, MailFact, Mailbox, Post, Receipt, Stage, Step};
 pub use receptive::{Due, Hindrance};
 pub use request::{NewLetter, Posted};

@@ -22,6 +22,33 @@ pub struct PostMessage {
     /// The message that it answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_to: Option<String>,
+    /// Tell the agent that sends it when it was delivered.
+    #[serde(default)]
+    pub notify_on_delivery: bool,
+    /// Tell the agent that sends it so many seconds after it was delivered, to look what came of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notify_after_seconds: Option<u64>,
+    /// It is a reminder, and not delivered before so many seconds have passed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay_seconds: Option<u64>,
+    /// The reminder comes again every so many seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every_seconds: Option<u64>,
+}
+
+/// Asks for a reminder.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RemindRequest {
+    /// Whom to remind: a reference to an agent; the agent that asks, if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    /// In how many seconds.
+    pub delay_seconds: u64,
+    /// Of what.
+    pub message: String,
+    /// Again and again.
+    #[serde(default)]
+    pub recurring: bool,
 }
 
 /// A message and what became of it.
@@ -49,6 +76,10 @@ pub struct Message {
     pub queued_at: String,
     /// It is not delivered after this.
     pub timeout_at: Option<String>,
+    /// It is not delivered before this.
+    pub not_before: Option<String>,
+    /// `mail`, `notice` of agtmux itself, or `reminder`.
+    pub category: String,
     /// The message that it answers.
     pub reply_to: Option<String>,
     /// How long it is.

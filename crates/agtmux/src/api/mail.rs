@@ -4,12 +4,13 @@ use std::ffi::OsStr;
 use std::time::Duration;
 
 use agtmux_core::action::{Actor, Verb};
-use agtmux_core::mail::{Category, Entry, Letter, MailId, Mode, NewLetter, Party, Sanitized};
+use agtmux_core::mail::{Category, Entry, Letter, MailId, Mode, NewLetter, Party, Sanitized, Wanted};
 use agtmux_core::time::{Span, Timestamp};
 use agtmux_wire::SCHEMA_VERSION;
 use agtmux_wire::error::ErrorCode;
 use agtmux_wire::mail::{
-    Message, MessageList, MessageParty, MessageQuery, MessageStep, MessageWait, PendingMessage, PostMessage, SendQueue,
+    Message, MessageList, MessageParty, MessageQuery, MessageStep, MessageWait, PendingMessage, PostMessage,
+    RemindRequest, SendQueue,
 };
 use axum::extract::{ConnectInfo, Path, State};
 use uuid::Uuid;
@@ -19,6 +20,7 @@ use super::actions::actor;
 use super::answer::{Answer, Body, Json, Params};
 use super::convert::time;
 use super::peer::Peer;
+use crate::daemon::mail::new_nonce;
 use crate::daemon::world::World;
 use crate::error::CommandError;
 use crate::platform;
@@ -39,6 +41,28 @@ pub async fn post(
     Ok(Json(accept(&api, request, actor, peer).await?))
 }
 
+/// A message to be delivered later, to whoever asks unless somebody else is named.
+pub async fn remind(
+    State(api): State<Api>,
+    ConnectInfo(peer): ConnectInfo<Peer>,
+    Body(request): Body<RemindRequest>,
+) -> Answer<Message> {
+    let actor = actor::of(&api, peer).await?;
+    let RemindRequest { session_id, delay_seconds, message, recurring } = request;
+    let to = session_id.or_else(|| Some(format!("runtime:{}", actor.agent.as_ref()?))).ok_or_else(|| {
+        CommandError::new(ErrorCode::Usage, "it is not said whom to remind")
+            .hint("an agent is reminded itself; from a shell name one: `sm remind api 5m TEXT`")
+    })?;
+    let request = PostMessage {
+        to,
+        text: message,
+        delay_seconds: Some(delay_seconds),
+        every_seconds: recurring.then_some(delay_seconds.max(1)),
+        ..PostMessage::default()
+    };
+    Ok(Json(accept(&api, request, actor, peer).await?))
+}
+
 /// The same with the recipient in the path.
 pub async fn post_to(
     State(api): State<Api>,
@@ -47,8 +71,16 @@ pub async fn post_to(
     Body(request): Body<PostToSession>,
 ) -> Answer<Message> {
     let actor = actor::of(&api, peer).await?;
-    let PostToSession { text, delivery_mode, timeout_seconds } = request;
-    let request = PostMessage { to: session, text, delivery_mode, timeout_seconds, ..PostMessage::default() };
+    let PostToSession { text, delivery_mode, timeout_seconds, notify_on_delivery, notify_after_seconds } = request;
+    let request = PostMessage {
+        to: session,
+        text,
+        delivery_mode,
+        timeout_seconds,
+        notify_on_delivery,
+        notify_after_seconds,
+        ..PostMessage::default()
+    };
     Ok(Json(accept(&api, request, actor, peer).await?))
 }
 
@@ -63,6 +95,12 @@ pub struct PostToSession {
     /// It is not delivered after so many seconds.
     #[serde(default)]
     timeout_seconds: Option<u64>,
+    /// Tell the agent that sends it when it was delivered.
+    #[serde(default)]
+    notify_on_delivery: bool,
+    /// Tell the agent that sends it so many seconds after it was delivered.
+    #[serde(default)]
+    notify_after_seconds: Option<u64>,
 }
 
 pub async fn list(State(api): State<Api>, Params(query): Params<MessageQuery>) -> Answer<MessageList> {
@@ -136,7 +174,8 @@ pub async fn cancel(
 }
 
 async fn accept(api: &Api, request: PostMessage, actor: Actor, peer: Peer) -> Result<Message, CommandError> {
-    let PostMessage { to, text, delivery_mode, id, timeout_seconds, reply_to } = request;
+    let PostMessage { to, text, delivery_mode, id, timeout_seconds, reply_to, .. } = request;
+    let PostMessage { notify_on_delivery, notify_after_seconds, delay_seconds, every_seconds, .. } = request;
     let text = Sanitized::new(&text).map_err(|objection| {
         CommandError::new(ErrorCode::BadText, format!("the text cannot be sent: {objection}"))
             .hint("write a long one to a file and tell the agent to read that")
@@ -145,7 +184,8 @@ async fn accept(api: &Api, request: PostMessage, actor: Actor, peer: Peer) -> Re
     let id = id.unwrap_or_else(|| format!("m_{}", &Uuid::new_v4().simple().to_string()[..16]));
     let id = mail_id(&id)?;
     let reply_to = reply_to.as_deref().map(mail_id).transpose()?;
-    let timeout = timeout_seconds.map(|seconds| Span::seconds(i64::try_from(seconds).unwrap_or(i64::MAX / 1_000)));
+    let timeout = timeout_seconds.map(seconds);
+    let every = every_seconds.map(seconds);
     let handle = api.synced().await;
     handle.permit(crate::daemon::actions::new_action(), Verb::Message, to.clone(), actor.clone()).await?;
     let person = peer.pid.and_then(person);
@@ -158,7 +198,7 @@ async fn accept(api: &Api, request: PostMessage, actor: Actor, peer: Peer) -> Re
         to_name: recipient.1,
         from,
         mode,
-        category: Category::Mail,
+        category: if delay_seconds.is_some() { Category::Reminder } else { Category::Mail },
         bytes: text.as_str().len() as u64,
         digest: Letter::digest_of(text.as_str()),
         preview: preview(text.as_str()),
@@ -166,9 +206,14 @@ async fn accept(api: &Api, request: PostMessage, actor: Actor, peer: Peer) -> Re
         timeout,
         reply_to,
         hops: 0,
+        not_before: None,
+        every,
+        wanted: Wanted { on_delivery: notify_on_delivery, after: notify_after_seconds.map(seconds) },
     };
-    let nonce = Uuid::new_v4().simple().to_string()[..6].to_owned();
-    let entry = handle.post_mail(NewLetter { letter, nonce }, text.as_str().to_owned()).await?;
+    let nonce = new_nonce();
+    let entry = handle
+        .post_mail(NewLetter { letter, nonce, delay: delay_seconds.map(seconds) }, text.as_str().to_owned())
+        .await?;
     handle.read(move |world| message(world, &entry)).await
 }
 
@@ -202,6 +247,11 @@ fn person(pid: u32) -> Option<String> {
     let environment = platform::process_environment(pid);
     let name = environment.get(OsStr::new("USER"))?.to_str()?.to_owned();
     (!name.is_empty()).then_some(name)
+}
+
+fn seconds(seconds: u64) -> Span {
+    // More than a century is for ever.
+    Span::seconds(i64::try_from(seconds).unwrap_or(i64::MAX).min(4_000_000_000))
 }
 
 fn mode(name: &str) -> Result<Mode, CommandError> {
@@ -244,7 +294,7 @@ async fn find(api: &Api, id: &str) -> Result<Entry, CommandError> {
 fn message(world: &World, entry: &Entry) -> Message {
     let letter = &entry.letter;
     let ended = entry.stage.ended();
-    let waits = ended.is_none().then(|| world.engine.hindrance(&letter.to, letter.mode)).flatten();
+    let waits = ended.is_none().then(|| world.engine.mail_hindrance(entry)).flatten();
     Message {
         schema_version: SCHEMA_VERSION,
         id: letter.id.to_string(),
@@ -257,6 +307,8 @@ fn message(world: &World, entry: &Entry) -> Message {
         from: MessageParty { name: letter.from.name().to_owned(), id: letter.from.id() },
         queued_at: time(letter.queued_at),
         timeout_at: letter.expires_at().map(time),
+        not_before: letter.not_before.map(time),
+        category: letter.category.name().to_owned(),
         reply_to: letter.reply_to.as_ref().map(ToString::to_string),
         bytes: letter.bytes,
         preview: letter.preview.clone(),

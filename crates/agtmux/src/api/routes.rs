@@ -181,6 +181,15 @@ pub fn table() -> Vec<Route> {
             handler: || post(super::mail::post_to),
         },
         Route {
+            method: "post",
+            path: "/scheduler/remind",
+            summary: "Takes a message to be delivered later",
+            query: None,
+            body: of::<mail::RemindRequest>(),
+            answer: of::<mail::Message>(),
+            handler: || post(super::mail::remind),
+        },
+        Route {
             method: "get",
             path: "/sessions/{id}/send-queue",
             summary: "The messages that wait for the agent of the path",

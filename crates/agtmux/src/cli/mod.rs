@@ -41,7 +41,6 @@ pub mod watch;
 pub mod worktree;
 pub mod wrap;
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -185,12 +184,7 @@ pub fn main() -> ExitCode {
     if let Some(served) = helper::serve(std::env::args_os().skip(1)) {
         return served;
     }
-    main_with(std::env::args_os())
-}
-
-/// The same, for a command line that was written otherwise.
-fn main_with(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let cli = match Cli::try_parse_from(arguments) {
+    let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return output::usage(&error),
     };

@@ -1,12 +1,10 @@
 //! `agtmux sm`, and `sm` alone: messages that wait until the agent can take them, and say what became of them.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::time::Duration;
 
 use agtmux_wire::error::ErrorCode;
-use agtmux_wire::mail::{Message, MessageList, PostMessage, SendQueue};
+use agtmux_wire::mail::{Message, MessageList, PostMessage, RemindRequest, SendQueue};
 use clap::{Args, Subcommand};
 
 use super::list::percent_encode;
@@ -46,6 +44,9 @@ pub enum SmVerb {
         #[arg(long)]
         json: bool,
     },
+    /// Be reminded, or remind an agent, of something later
+    #[command(visible_alias = "wake")]
+    Remind(RemindArgs),
     /// Take a message back that waits
     Cancel {
         /// Its id
@@ -78,6 +79,12 @@ pub struct SendArgs {
     /// Do not deliver it later than this from now, such as `5m`
     #[arg(long, value_name = "TIME")]
     timeout: Option<DurationArg>,
+    /// Tell the agent that sends it when it was delivered
+    #[arg(long)]
+    notify_on_delivery: bool,
+    /// Tell the agent that sends it so long after it was delivered, to look what came of it
+    #[arg(long, value_name = "TIME")]
+    notify_after: Option<DurationArg>,
     /// The message that it answers
     #[arg(long, value_name = "ID")]
     reply_to: Option<String>,
@@ -92,16 +99,26 @@ pub struct SendArgs {
     json: bool,
 }
 
-/// The command line of `sm`.
-pub fn main() -> ExitCode {
-    let mut arguments = std::env::args_os();
-    let name = arguments.next().unwrap_or_else(|| OsString::from("sm"));
-    super::main_with([name, OsString::from("sm")].into_iter().chain(arguments))
+#[derive(Debug, Args)]
+#[command(
+    after_help = "A reminder is a message: it waits for its time, then for the agent, survives the daemon, and `sm show` tells what became\nof it. Inside an agent's pane no TO means that agent.\n\nExamples:\n  sm remind 5m 'look whether the build is done'\n  sm remind reviewer 1h 'is the review done?'\n  sm remind reviewer 30m 'status, please' --recurring\n  sm remind list\n  sm remind cancel m_0d0c8d5f6f1a2b3c"
+)]
+pub struct RemindArgs {
+    /// `TIME TEXT`, `TO TIME TEXT`, `list`, or `cancel ID`
+    #[arg(value_name = "WORDS", required = true, num_args = 1..=3)]
+    words: Vec<String>,
+    /// Again and again, each time so much later
+    #[arg(long)]
+    recurring: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 pub async fn run(verb: SmVerb, context: &Context) -> Result<(), CommandError> {
     match verb {
         SmVerb::Send(args) => send(args, context).await,
+        SmVerb::Remind(args) => remind(args, context).await,
         SmVerb::Queue { to: Some(to), all: false, json: true } => {
             let path = format!("/sessions/{}/send-queue", percent_encode(&to));
             let queue: SendQueue = context.client().get(&path).await?;
@@ -116,10 +133,7 @@ pub async fn run(verb: SmVerb, context: &Context) -> Result<(), CommandError> {
             let message: Message = context.client().get(&format!("/v1/messages/{}", percent_encode(&id))).await?;
             if json { output::print_json(&message) } else { output::print(&story(&message)) }
         }
-        SmVerb::Cancel { id, json } => {
-            let message: Message = context.client().delete(&format!("/v1/messages/{}", percent_encode(&id))).await?;
-            if json { output::print_json(&message) } else { output::print(&format!("{}\n", line(&message))) }
-        }
+        SmVerb::Cancel { id, json } => cancel(&id, json, context).await,
     }
 }
 
@@ -139,6 +153,9 @@ async fn send(args: SendArgs, context: &Context) -> Result<(), CommandError> {
         id: args.id,
         timeout_seconds: args.timeout.map(|DurationArg(timeout)| timeout.as_secs().max(1)),
         reply_to: args.reply_to,
+        notify_on_delivery: args.notify_on_delivery,
+        notify_after_seconds: args.notify_after.map(|DurationArg(after)| after.as_secs().max(1)),
+        ..PostMessage::default()
     };
     let mut message: Message = context.client().post("/v1/messages", &request).await?;
     if let Some(wait) = args.wait {
@@ -167,6 +184,38 @@ async fn send(args: SendArgs, context: &Context) -> Result<(), CommandError> {
         )
         .hint("send it again when it can be")),
     }
+}
+
+async fn remind(args: RemindArgs, context: &Context) -> Result<(), CommandError> {
+    let words: Vec<_> = args.words.iter().map(String::as_str).collect();
+    let (to, time, text) = match words[..] {
+        ["list"] => return reminders(args.json, context).await,
+        ["cancel", id] => return cancel(id, args.json, context).await,
+        [time, text] => (None, time, text),
+        [to, time, text] => (Some(to.to_owned()), time, text),
+        _ => return Err(CommandError::new(ErrorCode::Usage, "say when, and of what").hint("see `sm remind --help`")),
+    };
+    let DurationArg(time) =
+        time.parse().map_err(|error: String| CommandError::new(ErrorCode::Usage, error).hint("`sm remind 5m TEXT`"))?;
+    let request = RemindRequest {
+        session_id: to,
+        delay_seconds: time.as_secs(),
+        message: text.to_owned(),
+        recurring: args.recurring,
+    };
+    let message: Message = context.client().post("/scheduler/remind", &request).await?;
+    if args.json { output::print_json(&message) } else { output::print(&format!("{}\n", line(&message))) }
+}
+
+async fn reminders(json: bool, context: &Context) -> Result<(), CommandError> {
+    let mut list: MessageList = context.client().get("/v1/messages").await?;
+    list.items.retain(|message| message.category == "reminder");
+    if json { output::print_json(&list) } else { output::print(&table(&list, context.color)) }
+}
+
+async fn cancel(id: &str, json: bool, context: &Context) -> Result<(), CommandError> {
+    let message: Message = context.client().delete(&format!("/v1/messages/{}", percent_encode(id))).await?;
+    if json { output::print_json(&message) } else { output::print(&format!("{}\n", line(&message))) }
 }
 
 /// A message in a line.

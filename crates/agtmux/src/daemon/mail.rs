@@ -9,7 +9,7 @@ use agtmux_core::command::Refusal;
 use agtmux_core::engine::Engine;
 use agtmux_core::event::Fact;
 use agtmux_core::id::RuntimeId;
-use agtmux_core::mail::{self, DeliveryId, Entry, MailFact, MailId, NewLetter, Posted, Receipt};
+use agtmux_core::mail::{self, DeliveryId, Entry, Letter, MailFact, MailId, NewLetter, Posted, Receipt};
 use tokio::sync::{mpsc, oneshot, watch};
 use uuid::Uuid;
 
@@ -71,6 +71,10 @@ pub struct PostOffice {
     steps: watch::Sender<u64>,
     /// Messages whose texts nobody needs any more.
     over: BTreeSet<MailId>,
+    /// For texts that are sent again.
+    reader: Reader,
+    /// A message took a step since it was last asked what there is to say of that.
+    news: bool,
     /// Deliveries that were under way when the log ended.
     unknown: Vec<(DeliveryId, bool)>,
 }
@@ -90,7 +94,8 @@ impl PostOffice {
         let unknown = under_way.map(|delivery| (delivery.id.clone(), delivery.started)).collect();
         let (errands, received) = mpsc::unbounded_channel();
         let (steps, counted) = watch::channel(0);
-        Ok((Self { errands, steps, over, unknown }, received, counted))
+        let office = Self { errands, steps, over, reader: reader.clone(), news: true, unknown };
+        Ok((office, received, counted))
     }
 
     /// Learns which messages took a step.
@@ -101,12 +106,22 @@ impl PostOffice {
         let post = &engine.state().mail;
         self.over.extend(touched.iter().filter(|id| post.is_over(id)).cloned());
         self.steps.send_modify(|steps| *steps += 1);
+        self.news = true;
+    }
+
+    fn has_news(&mut self) -> bool {
+        std::mem::take(&mut self.news)
     }
 
     /// Texts to let go of.
     pub(super) fn take_over(&mut self) -> Vec<Text> {
         std::mem::take(&mut self.over).into_iter().map(|id| Text::Drop { id }).collect()
     }
+}
+
+/// A fresh word for a mailbox.
+pub fn new_nonce() -> String {
+    Uuid::new_v4().simple().to_string()[..6].to_owned()
 }
 
 impl MainLoop {
@@ -124,6 +139,34 @@ impl MainLoop {
                 reply.send(self.commit_mail(step).await).ok();
             }
             MailAsk::Read { runtime, prompt } => self.confirm(&runtime, &prompt).await,
+        }
+    }
+
+    /// Sends what agtmux itself has to say of messages, and the next of those that come again.
+    pub(super) async fn write_mail(&mut self) {
+        if !self.post.has_news() {
+            return;
+        }
+        for notice in self.world.engine.notices() {
+            self.post_own(notice.letter, notice.text).await;
+        }
+        for (id, next) in self.world.engine.recurring() {
+            match self.post.reader.texts(Some(std::slice::from_ref(&id))) {
+                Ok(mut texts) => {
+                    if let Some(text) = texts.remove(&id) {
+                        self.post_own(next, text).await;
+                    }
+                }
+                Err(error) => tracing::warn!(%error, %id, "a reminder could not be repeated"),
+            }
+        }
+    }
+
+    async fn post_own(&mut self, letter: Letter, text: String) {
+        let id = letter.id.clone();
+        let new = NewLetter { letter, nonce: new_nonce(), delay: None };
+        if let Err(error) = self.post_letter(new, text).await {
+            tracing::debug!(%error, %id, "a message of our own could not be sent");
         }
     }
 

@@ -91,6 +91,7 @@ impl MainLoop {
             self.settle(&mut waiting).await;
             self.tick().await;
             self.carry_out_intents().await;
+            self.write_mail().await;
             self.deliver_mail().await;
             if self.world.seq != before {
                 self.refresh_roster();

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::common::{AGTMUX, Composer, TestEnvironment, wait_for};
+use crate::common::{AGTMUX, Composer, Run, TestEnvironment, wait_for};
 
 fn environment() -> TestEnvironment {
     let environment = TestEnvironment::with_tmux();
@@ -137,7 +137,11 @@ fn a_message_can_be_too_late_taken_back_or_left_behind() {
     let late = post(&environment, &composer.pane, "too late", &["--timeout", "1s"]);
     let unwanted = post(&environment, &composer.pane, "never mind", &[]);
     let left = post(&environment, &composer.pane, "last words", &[]);
-    environment.agtmux(&["sm", "cancel", unwanted["id"].as_str().unwrap()]).ok();
+    // By its short name.
+    let short = environment.command(&[]);
+    let mut sm = std::process::Command::new(env!("CARGO_BIN_EXE_sm"));
+    sm.env_clear().envs(short.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    Run::of(sm.args(["cancel", unwanted["id"].as_str().unwrap()]).current_dir(environment.root())).ok();
     assert_eq!(show(&environment, &unwanted)["verdict"], "not_delivered");
     assert_eq!(wait_until(&environment, &late, "expired")["verdict"], "not_delivered");
     let again = environment.agtmux(&["sm", "cancel", unwanted["id"].as_str().unwrap(), "--json"]);
@@ -185,4 +189,70 @@ fn what_cannot_be_a_message_is_refused() {
     let unknown = environment.agtmux(&["sm", "show", "m_none", "--json"]);
     assert_eq!(unknown.error()["code"], "E_REF_NOT_FOUND");
     assert_eq!(composer.read(), b"");
+}
+
+/// I12: never early, and once; and who comes again comes once each time.
+#[test]
+fn reminders_come_when_it_is_time() {
+    let environment = environment();
+    let composer = Composer::start(&environment, "tells=1");
+    let once = environment.agtmux(&["sm", "remind", &composer.pane, "2s", "look at the build", "--json"]).ok().json();
+    assert_eq!(once["estimated_delivery"], "waiting_for_its_time", "{once:#}");
+    let again = environment.agtmux(&["sm", "wake", &composer.pane, "1s", "again", "--recurring", "--json"]).ok().json();
+    // The daemon that takes them is not the one that delivers them.
+    environment.kill_daemon();
+    let came = wait_until(&environment, &once, "confirmed");
+    let at = |value: &Value| value.as_str().unwrap().parse::<jiff::Timestamp>().unwrap();
+    let leased = came["steps"].as_array().unwrap().iter().find(|step| step["to"] == "leased").unwrap();
+    assert!(at(&leased["at"]) >= at(&came["not_before"]), "{came:#}");
+    let base = again["id"].as_str().unwrap();
+    let third = serde_json::json!({ "id": format!("{base}_n3") });
+    wait_for("the third one", || {
+        let run = environment.agtmux(&["sm", "show", third["id"].as_str().unwrap(), "--json"]);
+        if run.code == 0 { Ok(run.json()) } else { Err(run.stderr) }
+    });
+    wait_until(&environment, &third, "confirmed");
+    let list = environment.agtmux(&["sm", "remind", "list", "--json"]).ok().json();
+    for pending in list["items"].as_array().unwrap() {
+        environment.agtmux(&["sm", "remind", "cancel", pending["id"].as_str().unwrap()]);
+    }
+    let text = composer.submitted().join("\n");
+    assert_eq!(text.matches("look at the build").count(), 1, "{text}");
+    assert_eq!(text.matches(&format!("id={base}.")).count(), 1, "{text}");
+    assert_eq!(text.matches(&format!("id={base}_n2.")).count(), 1, "{text}");
+    assert!(text.contains("[sm] Scheduled reminder from "), "{text}");
+}
+
+/// An agent is told what became of what it wrote, once, and nothing more follows from that.
+#[test]
+fn senders_that_are_agents_are_told() {
+    let environment = environment();
+    let (sender, recipient) = (Composer::start(&environment, "tells=1"), Composer::start(&environment, "tells=1"));
+    environment.agtmux(&["adopt", &recipient.pane, "--name", "api"]).ok();
+    let runtime = environment.pane(&sender.pane).unwrap()["runtime_id"].as_str().unwrap().to_owned();
+    let from_sender = |arguments: &[&str]| {
+        let mut command = environment.command(&[&["sm", "send", "api"], arguments, &["--json"]].concat());
+        Run::of(command.env("AGTMUX_RUNTIME_ID", &runtime)).ok().json()
+    };
+    let wanted = ["done?", "--notify-on-delivery", "--notify-after", "1s"];
+    let message = from_sender(&wanted);
+    assert_eq!(message["from"]["id"], runtime.as_str(), "{message:#}");
+    wait_until(&environment, &message, "confirmed");
+    let id = message["id"].as_str().unwrap();
+    for kind in ["done", "look"] {
+        let notice = serde_json::json!({ "id": format!("{kind}_{id}") });
+        let told = wait_until(&environment, &notice, "confirmed");
+        assert_eq!((&told["category"], &told["from"]["id"]), (&Value::from("notice"), &Value::from("system")));
+    }
+    let told = sender.submitted().join("\n");
+    assert!(told.contains("Message delivered to api (rt_"), "{told}");
+    assert!(told.contains("Reminder: 1s since your message to api (rt_"), "{told}");
+    // What was too late is told without being asked for.
+    keep_busy(&environment, &recipient);
+    let late = from_sender(&["hurry", "--timeout", "1s"]);
+    wait_until(&environment, &late, "expired");
+    let lost = serde_json::json!({ "id": format!("lost_{}", late["id"].as_str().unwrap()) });
+    wait_until(&environment, &lost, "confirmed");
+    let all = environment.agtmux(&["sm", "queue", "--all", "--json"]).ok().json();
+    assert_eq!(all["items"].as_array().unwrap().len(), 5, "{all:#}");
 }

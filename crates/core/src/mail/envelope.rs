@@ -4,10 +4,11 @@
 //! The line ends in the message's id and a word that only the recipient's box has. Whoever writes does not know that word and
 //! cannot write a line that counts as one of ours ([`super::Sanitized`] marks those that only look like it).
 
-use super::letter::{Letter, MailId};
+use super::letter::{Category, Letter, MailId};
 use super::sanitized::Sanitized;
 
 const OPENING: &str = "[Input from: ";
+const SYSTEM: &str = "[sm] ";
 const BEFORE_ID: &str = " via sm send id=";
 
 /// What is typed for some messages, in this order.
@@ -19,7 +20,15 @@ pub fn envelope<'a>(nonce: &str, letters: impl IntoIterator<Item = (&'a Letter, 
         }
         let reply = letter.reply_to.as_ref().map(|id| format!(" re={id}")).unwrap_or_default();
         let (name, who) = (one_line(letter.from.name()), letter.from.id());
-        let head = format!("{OPENING}{name} ({who}){BEFORE_ID}{}.{nonce}{reply}]", letter.id);
+        let mark = format!("{}.{nonce}", letter.id);
+        let head = match letter.category {
+            Category::Mail => format!("{OPENING}{name} ({who}){BEFORE_ID}{mark}{reply}]"),
+            Category::Notice => format!("{SYSTEM}id={mark}"),
+            Category::Reminder if letter.from.runtime() == Some(&letter.to) => {
+                format!("{SYSTEM}Scheduled reminder: id={mark}")
+            }
+            Category::Reminder => format!("{SYSTEM}Scheduled reminder from {name} ({who}): id={mark}"),
+        };
         text.push_str(&[&head, body.as_str()].join("\n"));
     }
     text
@@ -31,8 +40,11 @@ pub fn receipts(nonce: &str, text: &str) -> Vec<MailId> {
 }
 
 fn receipt(nonce: &str, line: &str) -> Option<MailId> {
-    let (_, rest) = line.trim().strip_prefix(OPENING)?.rsplit_once(BEFORE_ID)?;
-    let token = rest.strip_suffix(']')?.split(' ').next()?;
+    let line = line.trim();
+    let token = match line.strip_prefix(SYSTEM) {
+        Some(system) => system.rsplit_once("id=")?.1,
+        None => line.strip_prefix(OPENING)?.rsplit_once(BEFORE_ID)?.1.strip_suffix(']')?.split(' ').next()?,
+    };
     let (id, word) = token.rsplit_once('.')?;
     (!nonce.is_empty() && word == nonce).then(|| MailId::parse(id))?
 }

@@ -146,6 +146,17 @@ pub enum Category {
     Reminder,
 }
 
+impl Category {
+    /// The name used in the API.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Mail => "mail",
+            Self::Notice => "notice",
+            Self::Reminder => "reminder",
+        }
+    }
+}
+
 /// A message without its text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Letter {
@@ -175,6 +186,33 @@ pub struct Letter {
     pub reply_to: Option<MailId>,
     /// How many answers led to it.
     pub hops: u32,
+    /// It is not delivered before this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_before: Option<Timestamp>,
+    /// When it is time for it, the next one is so much later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every: Option<Span>,
+    /// What the sender wants to hear of it.
+    #[serde(default, skip_serializing_if = "Wanted::is_nothing")]
+    pub wanted: Wanted,
+}
+
+/// What a sender wants to hear of a message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wanted {
+    /// That it was delivered.
+    #[serde(default)]
+    pub on_delivery: bool,
+    /// So long after it was delivered, to look what came of it.
+    #[serde(default)]
+    pub after: Option<Span>,
+}
+
+impl Wanted {
+    /// Whether nothing is wanted.
+    pub fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 impl Letter {
@@ -183,8 +221,22 @@ impl Letter {
         digest("txt", &[text])
     }
 
-    /// When it is too late to deliver it.
+    /// When it is too late to deliver it. Time in which it may not be delivered does not count.
     pub fn expires_at(&self) -> Option<Timestamp> {
-        self.timeout.map(|timeout| self.queued_at + timeout)
+        self.timeout.map(|timeout| self.not_before.unwrap_or(self.queued_at) + timeout)
+    }
+
+    /// The one that follows it, if it comes again and again: `m_1` is followed by `m_1_n2`.
+    /// What was missed meanwhile is not made up for.
+    pub fn next(&self, now: Timestamp) -> Option<Self> {
+        let (every, at) = (self.every.filter(|every| every.0 > 0)?, self.not_before?);
+        let missed = now.0.saturating_sub(at.0).max(0) / every.0;
+        let at = at + Span(every.0.saturating_mul(missed + 1));
+        let (base, number) = match self.id.0.rsplit_once("_n") {
+            Some((base, number)) => (base, number.parse().unwrap_or(1)),
+            None => (self.id.as_str(), 1u64),
+        };
+        let id = MailId::parse(&format!("{base}_n{}", number + 1))?;
+        Some(Self { id, not_before: Some(at), ..self.clone() })
     }
 }

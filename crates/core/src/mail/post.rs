@@ -196,6 +196,9 @@ pub struct Entry {
     pub since: Timestamp,
     /// How it got there.
     pub steps: Vec<Step>,
+    /// Its time has not come.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits_until: Option<Timestamp>,
 }
 
 /// A step that a message took.
@@ -265,10 +268,11 @@ impl Post {
         self.letters.get(id)
     }
 
-    /// The messages that wait for an agent, in the order in which they will be delivered.
+    /// The messages that wait for an agent, in the order in which they will be delivered; not those whose time has not come.
     pub fn waiting_for(&self, runtime: &RuntimeId) -> Vec<&Entry> {
         let queue = self.boxes.get(runtime).map(|mailbox| &mailbox.queue);
-        let mut waiting: Vec<_> = queue.into_iter().flatten().filter_map(|id| self.letters.get(id)).collect();
+        let queued = queue.into_iter().flatten().filter_map(|id| self.letters.get(id));
+        let mut waiting: Vec<_> = queued.filter(|entry| entry.waits_until.is_none()).collect();
         waiting.sort_by_key(|entry| std::cmp::Reverse(entry.letter.mode));
         waiting
     }
@@ -313,8 +317,10 @@ impl Post {
                 self.boxes.insert(runtime.clone(), Mailbox { nonce: nonce.clone(), ..Mailbox::default() });
             }
             MailFact::Queued { letter } => {
+                let waits_until = letter.not_before.filter(|at| *at > now);
+                let letter_kept = (**letter).clone();
                 let mut entry =
-                    Entry { letter: (**letter).clone(), stage: Stage::Queued, since: now, steps: Vec::new() };
+                    Entry { letter: letter_kept, stage: Stage::Queued, since: now, steps: Vec::new(), waits_until };
                 entry.note(now, "");
                 if let Some(mailbox) = self.boxes.get_mut(&letter.to) {
                     mailbox.queue.push_back(letter.id.clone());
@@ -380,6 +386,12 @@ impl Post {
         for mailbox in self.boxes.values_mut() {
             if mailbox.retry_at.is_some_and(|at| at <= now) {
                 mailbox.retry_at = None;
+            }
+        }
+        for entry in self.letters.values_mut() {
+            if entry.stage == Stage::Queued && entry.waits_until.is_some_and(|at| at <= now) {
+                entry.waits_until = None;
+                self.touched.insert(entry.letter.id.clone());
             }
         }
         let due = |entry: &Entry| deadline(entry).is_some_and(|deadline| deadline <= now);
@@ -500,7 +512,7 @@ impl Entry {
 /// When time alone ends a message's stage.
 fn deadline(entry: &Entry) -> Option<Timestamp> {
     match entry.stage {
-        Stage::Queued => entry.letter.expires_at(),
+        Stage::Queued => entry.waits_until.or_else(|| entry.letter.expires_at()),
         Stage::Submitted => Some(entry.since + RECEIPT_PATIENCE),
         Stage::Leased | Stage::Started | Stage::Ended { .. } => None,
     }

@@ -40,6 +40,8 @@ pub enum Hindrance {
     Delivery,
     /// The pause after a delivery that could not be made.
     Retry,
+    /// The time that was set for it.
+    Time,
 }
 
 impl Hindrance {
@@ -54,6 +56,7 @@ impl Hindrance {
             Self::Unknown => "waiting_to_know_the_state",
             Self::Delivery => "waiting_for_a_delivery_under_way",
             Self::Retry => "waiting_to_try_again",
+            Self::Time => "waiting_for_its_time",
         }
     }
 }
@@ -75,6 +78,12 @@ impl Engine {
                 batch(waiting.into_iter().filter(|entry| self.hindrance(runtime, entry.letter.mode).is_none()));
             Due { runtime: runtime.clone(), letters }
         })
+    }
+
+    /// What keeps a message from being delivered now.
+    pub fn mail_hindrance(&self, entry: &Entry) -> Option<Hindrance> {
+        let is_early = entry.waits_until.is_some();
+        if is_early { Some(Hindrance::Time) } else { self.hindrance(&entry.letter.to, entry.letter.mode) }
     }
 
     /// What keeps an agent from being given a message now.

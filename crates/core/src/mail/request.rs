@@ -1,6 +1,6 @@
 //! What is asked of the post: to take a message, to take one back, and the steps of those who deliver.
 
-use super::letter::{Letter, MailId};
+use super::letter::{Category, Letter, MailId};
 use super::post::{Entry, MailFact};
 use crate::command::{Refusal, RefusalCode, refuse};
 use crate::engine::Engine;
@@ -22,10 +22,12 @@ const HOPS: u32 = 8;
 /// A message that somebody wants to send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewLetter {
-    /// The message; when it was accepted and how many answers led to it is found out here.
+    /// The message; how many answers led to it is found out here.
     pub letter: Letter,
     /// The word for the recipient's box, should it have none yet.
     pub nonce: String,
+    /// It is not delivered before so much time has passed.
+    pub delay: Option<Span>,
 }
 
 /// What became of a message that was to be sent.
@@ -43,7 +45,8 @@ impl Engine {
     /// # Errors
     /// Refused when there is nobody to get it, when its id is another message's, and when too many wait already.
     pub fn post(&self, new: NewLetter) -> Result<Posted, Refusal> {
-        let NewLetter { mut letter, nonce } = new;
+        let NewLetter { mut letter, nonce, delay } = new;
+        letter.not_before = delay.map(|delay| letter.queued_at + delay).or(letter.not_before);
         let mail = &self.state().mail;
         if let Some(known) = mail.get(&letter.id) {
             if known.letter.to == letter.to && known.letter.digest == letter.digest {
@@ -56,8 +59,9 @@ impl Engine {
             return Err(refuse(RefusalCode::RuntimeStale, format!("{} is over", letter.to))
                 .hint("`agtmux list panes` shows the agents there are"));
         };
-        if letter.from.runtime() == Some(&runtime.id) {
-            return Err(refuse(RefusalCode::PreconditionFailed, "an agent does not write to itself"));
+        if letter.from.runtime() == Some(&runtime.id) && letter.category == Category::Mail {
+            return Err(refuse(RefusalCode::PreconditionFailed, "an agent does not write to itself")
+                .hint("to be reminded of something: `sm remind 5m TEXT`"));
         }
         let waiting = mail.boxes.get(&letter.to).map_or(0, |mailbox| mailbox.queue.len());
         if waiting >= QUEUE_LIMIT {

@@ -9,7 +9,7 @@ use agtmux_core::id::{
     ActionId, AgentId, BootId, EventId, IntentId, PaneId, PaneKey, ProcessKey, RuntimeId, ServerId, SessionId,
     TargetName, WindowId,
 };
-use agtmux_core::mail::{Category, DeliveryId, Letter, MailFact, MailId, Mode, Party, Receipt};
+use agtmux_core::mail::{Category, DeliveryId, Letter, MailFact, MailId, Mode, Party, Receipt, Wanted};
 use agtmux_core::policy::{FactKind, Lifetime, Policy};
 use agtmux_core::prompt::Prompt;
 use agtmux_core::signal::{Blocking, Cause, Claim, Composer, Outcome, Signal, SignalEvent, Source, Work};
@@ -136,6 +136,9 @@ fn mail() -> Vec<Fact> {
         timeout: Some(Span::minutes(5)),
         reply_to: Some(MailId::parse("m_0").unwrap()),
         hops: 1,
+        not_before: None,
+        every: None,
+        wanted: Wanted::default(),
     };
     let steps = [
         MailFact::Opened { runtime: runtime(), nonce: "k7f3".to_owned() },

@@ -1,4 +1,5 @@
-//! Whatever is asked of the post, in whatever order: no message is lost, none is typed twice, none at anybody else (I1, I2, I5).
+//! Whatever is asked of the post, in whatever order: no message is lost, none is typed twice, none at anybody else, none too early
+//! (I1, I2, I5, I12).
 
 use std::collections::BTreeMap;
 
@@ -7,7 +8,7 @@ use agtmux_core::event::{Ending, Event, Fact};
 use agtmux_core::id::RuntimeId;
 use agtmux_core::mail::{
     Category, DeliveryId, Ended, Letter, MailFact, MailId, Mode, NewLetter, Party, Posted, Receipt, Sanitized, Stage,
-    envelope, receipts,
+    Wanted, envelope, receipts,
 };
 use agtmux_core::time::{Span, Timestamp};
 use proptest::prelude::*;
@@ -18,7 +19,7 @@ use crate::world::{pane, placed, runtime_id, server_seen, stage, started};
 /// What can happen. The numbers choose among what there is.
 #[derive(Clone, Debug)]
 enum Happening {
-    Post { to: usize, mode: Mode, timeout: bool },
+    Post { to: usize, mode: Mode, timeout: bool, delay: Option<i64> },
     Again(usize),
     Cancel(usize),
     Lease(usize),
@@ -35,7 +36,8 @@ enum Happening {
 fn happening() -> impl Strategy<Value = Happening> {
     let mode = prop_oneof![Just(Mode::Sequential), Just(Mode::Important)];
     prop_oneof![
-        6 => (0usize..3, mode, any::<bool>()).prop_map(|(to, mode, timeout)| Happening::Post { to, mode, timeout }),
+        6 => (0usize..3, mode, any::<bool>(), prop::option::of(0i64..60_000))
+            .prop_map(|(to, mode, timeout, delay)| Happening::Post { to, mode, timeout, delay }),
         1 => (0usize..9).prop_map(Happening::Again),
         1 => (0usize..9).prop_map(Happening::Cancel),
         6 => (0usize..3).prop_map(Happening::Lease),
@@ -104,10 +106,10 @@ impl Town {
         self.engine.state().mail.under_way(delivery).map(|(_, delivery)| delivery.letters.clone()).unwrap_or_default()
     }
 
-    fn post(&mut self, letter: Letter) {
+    fn post(&mut self, letter: Letter, delay: Option<i64>) {
         let id = letter.id.clone();
         let known = self.accepted.iter().any(|known| known.id == id);
-        match self.engine.post(NewLetter { letter: letter.clone(), nonce: "k7f3".to_owned() }) {
+        match self.engine.post(NewLetter { letter: letter.clone(), nonce: "k7f3".to_owned(), delay: delay.map(Span) }) {
             Ok(Posted::New(facts)) => {
                 assert!(!known, "accepted twice");
                 facts.into_iter().for_each(|fact| self.happen(fact));
@@ -134,15 +136,18 @@ impl Town {
             timeout: timeout.then_some(Span::seconds(30)),
             reply_to: None,
             hops: 0,
+            not_before: None,
+            every: None,
+            wanted: Wanted::default(),
         }
     }
 
     fn play(&mut self, happening: &Happening) {
         match happening {
-            Happening::Post { to, mode, timeout } => self.post(self.letter(*to, *mode, *timeout)),
+            Happening::Post { to, mode, timeout, delay } => self.post(self.letter(*to, *mode, *timeout), *delay),
             Happening::Again(which) => {
                 if let Some(letter) = self.accepted.get(*which).cloned() {
-                    self.post(letter);
+                    self.post(letter, None);
                 }
             }
             Happening::Cancel(which) => {
@@ -224,6 +229,10 @@ impl Town {
                     assert!(is_news, "{before:?}: {entry:?}");
                 }
             }
+            let is_early = entry.letter.not_before.is_some_and(|at| self.now < at.0);
+            let waits = matches!(entry.stage, Stage::Queued)
+                || matches!(entry.stage.ended(), Some(Ended::Cancelled | Ended::Dead));
+            assert!(!is_early || waits, "too early: {entry:?}");
             let typed = self.typed.get(&letter.id).copied().unwrap_or(0);
             assert!(typed <= 1, "typed {typed} times: {entry:?}");
             let untyped = matches!(entry.stage.ended(), Some(Ended::Expired | Ended::Cancelled | Ended::Dead));
@@ -247,7 +256,7 @@ proptest! {
         for n in 0..3 {
             town.play(&Happening::End(n));
         }
-        town.play(&Happening::Wait(120_000));
+        town.play(&Happening::Wait(240_000));
         town.check();
         for letter in &town.accepted {
             let entry = town.engine.state().mail.get(&letter.id).unwrap();

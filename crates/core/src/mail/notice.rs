@@ -1,0 +1,97 @@
+//! What senders are told of their messages: that one was delivered, or was not, and that it is time to look what came of it.
+//!
+//! Notices are messages of agtmux itself to the agent that sent. Each has an id that is made of the message's, so that it is sent
+//! once whoever asks how often; nobody is told what became of a notice, so that they cause no more of their kind.
+
+use super::letter::{Category, Letter, MailId, Mode, Party, Wanted};
+use super::post::{Ended, Entry};
+use crate::engine::Engine;
+use crate::time::{Span, Timestamp};
+
+/// A message that agtmux itself is to send.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notice {
+    /// The message.
+    pub letter: Letter,
+    /// Its text.
+    pub text: String,
+}
+
+impl Engine {
+    /// The notices that are to be sent and have not been.
+    pub fn notices(&self) -> Vec<Notice> {
+        let mail = &self.state().mail;
+        let ended = mail.letters.values().filter(|entry| entry.letter.category == Category::Mail);
+        let due = ended.flat_map(|entry| self.notices_of(entry));
+        due.filter(|notice| mail.get(&notice.letter.id).is_none()).collect()
+    }
+
+    /// The messages that come again and whose time has come, as they come next.
+    pub fn recurring(&self) -> Vec<(MailId, Letter)> {
+        let mail = &self.state().mail;
+        let due = mail.letters.values().filter(|entry| entry.waits_until.is_none());
+        // Whoever takes one back wants no more of them.
+        let wanted = due.filter(|entry| entry.stage.ended() != Some(Ended::Cancelled));
+        let next = wanted.filter_map(|entry| Some((entry.letter.id.clone(), entry.letter.next(self.now())?)));
+        next.filter(|(_, next)| mail.get(&next.id).is_none()).collect()
+    }
+
+    fn notices_of(&self, entry: &Entry) -> Vec<Notice> {
+        let Some(ended) = entry.stage.ended() else { return Vec::new() };
+        let letter = &entry.letter;
+        // A sender that is gone has nobody to be told.
+        let Some(sender) = letter.from.runtime().filter(|id| self.state().topology.live(id).is_some()) else {
+            return Vec::new();
+        };
+        let (to, original) = (format!("{} ({})", letter.to_name, letter.to), &letter.preview);
+        let notice = |kind: &str, text: String, at: Option<Timestamp>| {
+            let id = MailId::parse(&format!("{kind}_{}", letter.id).chars().take(64).collect::<String>())?;
+            let text = format!("{text}\nOriginal: \"{original}\"");
+            let letter = Letter {
+                id,
+                to: sender.clone(),
+                to_name: letter.from.name().to_owned(),
+                from: Party::System,
+                mode: Mode::Sequential,
+                category: Category::Notice,
+                bytes: text.len() as u64,
+                digest: Letter::digest_of(&text),
+                preview: text.lines().next().unwrap_or_default().to_owned(),
+                queued_at: entry.since,
+                timeout: None,
+                reply_to: Some(letter.id.clone()),
+                hops: 0,
+                not_before: at,
+                every: None,
+                wanted: Wanted::default(),
+            };
+            Some(Notice { letter, text })
+        };
+        let mut notices = Vec::new();
+        let is_delivered = matches!(ended, Ended::Confirmed | Ended::Unconfirmed);
+        if is_delivered && letter.wanted.on_delivery {
+            let how = if ended == Ended::Confirmed { "delivered to" } else { "typed, but not confirmed by," };
+            notices.extend(notice("done", format!("Message {how} {to}"), None));
+        }
+        if let Some(after) = letter.wanted.after.filter(|_| is_delivered) {
+            let ago = spoken(after);
+            let text = format!("Reminder: {ago} since your message to {to} was delivered");
+            notices.extend(notice("look", text, Some(entry.since + after)));
+        }
+        let why = entry.steps.last().map_or("", |step| step.why.as_str());
+        if matches!(ended, Ended::Expired | Ended::Dead) {
+            notices.extend(notice("lost", format!("Message to {to} was not delivered: {why}"), None));
+        }
+        notices
+    }
+}
+
+/// A length of time as people say it.
+fn spoken(span: Span) -> String {
+    let seconds = span.0 / 1_000;
+    match seconds {
+        ..60 => format!("{seconds}s"),
+        60..3_600 => format!("{}m", seconds / 60),
+        _ => format!("{}h", seconds / 3_600),
+    }
+}
