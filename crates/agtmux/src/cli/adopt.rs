@@ -28,6 +28,12 @@ pub struct AdoptArgs {
     json: bool,
 }
 
+/// Names an agent.
+pub(super) async fn name(reference: String, name: String, context: &Context) -> Result<(), CommandError> {
+    let args = AdoptArgs { reference, name: Some(name), no_name: false, guard: GuardArgs::default(), json: false };
+    run(args, context).await
+}
+
 pub async fn run(args: AdoptArgs, context: &Context) -> Result<(), CommandError> {
     let request = AdoptRequest { aim: args.guard.aim(args.reference), name: args.name.filter(|name| !name.is_empty()) };
     let adopted: Adopted = context.client().post("/v1/actions/adopt", &request).await?;

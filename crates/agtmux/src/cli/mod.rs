@@ -37,6 +37,7 @@ pub mod spawn;
 pub mod table;
 pub mod target;
 pub mod view_output;
+pub mod wait;
 pub mod watch;
 pub mod worktree;
 pub mod wrap;
@@ -86,6 +87,8 @@ enum Verb {
     List(list::ListVerb),
     /// Show changes as they happen
     Watch(watch::WatchArgs),
+    /// Wait until an agent is in a state
+    Wait(wait::WaitArgs),
     /// Show the evidence behind the state of an agent, and what would change it
     Explain(explain::ExplainArgs),
     /// Go to an agent: bring this terminal to its pane
@@ -216,6 +219,7 @@ async fn dispatch(verb: Verb, context: &Context) -> Result<(), CommandError> {
     match verb {
         Verb::List(verb) => list::run(verb, context).await,
         Verb::Watch(args) => watch::run(args, context).await,
+        Verb::Wait(args) => wait::run(args, context).await,
         Verb::Explain(args) => explain::run(args, context).await,
         Verb::Attach(args) => attach::run(args, context).await,
         Verb::Next(args) => next::run(args, context).await,

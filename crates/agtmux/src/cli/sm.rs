@@ -7,10 +7,13 @@ use agtmux_wire::error::ErrorCode;
 use agtmux_wire::mail::{Message, MessageList, PostMessage, RemindRequest, SendQueue};
 use clap::{Args, Subcommand};
 
-use super::list::percent_encode;
+use super::list::{ListVerb, PanesArgs, percent_encode};
 use super::output::printable;
+use super::spawn::SpawnArgs;
 use super::table::Sheet;
-use super::{Context, DurationArg, body, output};
+use super::view_output::ViewOutputArgs;
+use super::wait::WaitArgs;
+use super::{Context, DurationArg, adopt, body, list, output, spawn, view_output, wait};
 use crate::error::CommandError;
 
 /// How long `--wait` waits unless told.
@@ -44,6 +47,30 @@ pub enum SmVerb {
         #[arg(long)]
         json: bool,
     },
+    /// Wait until an agent is in a state
+    Wait(WaitArgs),
+    /// Say in a line what an agent is doing
+    What {
+        /// Which agent
+        #[arg(value_name = "TO")]
+        to: String,
+    },
+    /// List the agents
+    List(PanesArgs),
+    /// Show what an agent printed
+    Output(ViewOutputArgs),
+    /// Give an agent a name
+    Name {
+        /// Which agent
+        #[arg(value_name = "TO")]
+        to: String,
+        /// The name
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
+    /// Start an agent in a window of its own
+    #[command(visible_alias = "new")]
+    Spawn(Box<SpawnArgs>),
     /// Be reminded, or remind an agent, of something later
     #[command(visible_alias = "wake")]
     Remind(RemindArgs),
@@ -119,6 +146,12 @@ pub async fn run(verb: SmVerb, context: &Context) -> Result<(), CommandError> {
     match verb {
         SmVerb::Send(args) => send(args, context).await,
         SmVerb::Remind(args) => remind(args, context).await,
+        SmVerb::Wait(args) => wait::run(args, context).await,
+        SmVerb::What { to } => output::print(&format!("{}\n", wait::what(&wait::look(context, &to).await?))),
+        SmVerb::List(args) => list::run(ListVerb::Panes(args), context).await,
+        SmVerb::Output(args) => view_output::run(args, context).await,
+        SmVerb::Name { to, name } => adopt::name(to, name, context).await,
+        SmVerb::Spawn(args) => spawn::run(*args, context).await,
         SmVerb::Queue { to: Some(to), all: false, json: true } => {
             let path = format!("/sessions/{}/send-queue", percent_encode(&to));
             let queue: SendQueue = context.client().get(&path).await?;

@@ -258,7 +258,8 @@ fn stamp(frame: &Frame) -> (u64, &str) {
     }
 }
 
-async fn next_frame(stream: &mut WebSocketStream<UnixStream>) -> Result<Frame, CommandError> {
+/// The next thing that the daemon tells its followers.
+pub(super) async fn next_frame(stream: &mut WebSocketStream<UnixStream>) -> Result<Frame, CommandError> {
     let lost = |why: String| {
         CommandError::new(ErrorCode::DaemonUnreachable, format!("the daemon closed the stream: {why}"))
             .hint("it may have been stopped; run the command again to start it")

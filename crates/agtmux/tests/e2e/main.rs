@@ -41,6 +41,7 @@ mod stream;
 mod streams;
 mod targets;
 mod view_output;
+mod wait;
 mod watch;
 mod worktrees;
 mod wrap;

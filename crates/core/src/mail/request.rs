@@ -115,14 +115,15 @@ impl Engine {
         waiting.iter().position(|entry| entry.letter.id == *id).map(|before| before + 1)
     }
 
-    /// Keeps agents from writing without end. A person may.
+    /// Keeps agents from writing to each other without end. A person may, and so may who has set the time for it.
     fn is_not_flooding(&self, letter: &Letter) -> Result<(), Refusal> {
-        let Some(writer) = letter.from.runtime() else { return Ok(()) };
+        let Some(writer) = letter.from.runtime().filter(|_| letter.category == Category::Mail) else { return Ok(()) };
         let written = |to: Option<&RuntimeId>, within: Span| {
             let is_recent = |known: &Letter| known.queued_at + within > letter.queued_at;
             let is_like = |known: &Letter| known.from.runtime() == Some(writer) && to.is_none_or(|to| known.to == *to);
             let letters = self.state().mail.letters.values().map(|entry| &entry.letter);
-            letters.filter(|known| is_like(known) && is_recent(known)).count()
+            let mail = letters.filter(|known| known.category == Category::Mail);
+            mail.filter(|known| is_like(known) && is_recent(known)).count()
         };
         let (most, within) = PAIR;
         if written(Some(&letter.to), within) >= most {

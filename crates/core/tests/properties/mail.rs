@@ -283,3 +283,29 @@ proptest! {
         }
     }
 }
+
+/// Two agents that answer whatever they are told come to an end, whoever began (P3).
+#[test]
+fn agents_that_answer_each_other_come_to_an_end() {
+    let mut town = Town::new();
+    let mut written = 0;
+    for round in 0..1_000 {
+        let (from, to) = (round % 2, (round + 1) % 2);
+        let party = Party::Agent { runtime: Town::agent(from), name: "agent".to_owned() };
+        let letter = Letter { from: party, queued_at: Timestamp(town.now), ..town.letter(to, Mode::Sequential, false) };
+        let before = town.accepted.len();
+        town.post(letter, None);
+        written += town.accepted.len() - before;
+        town.now += 500;
+        town.happen(Fact::Tick);
+    }
+    assert_eq!(written, 12, "six each way in ten minutes");
+    // Whoever is reminded by the minute goes on.
+    for _ in 0..20 {
+        let party = Party::Agent { runtime: Town::agent(0), name: "agent".to_owned() };
+        let reminder = town.letter(0, Mode::Sequential, false);
+        let before = town.accepted.len();
+        town.post(Letter { from: party, category: Category::Reminder, ..reminder }, Some(1));
+        assert_eq!(town.accepted.len(), before + 1);
+    }
+}

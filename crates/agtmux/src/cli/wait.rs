@@ -1,0 +1,93 @@
+//! `agtmux wait REF --until STATE`: returns when an agent is so.
+
+use std::time::Duration;
+
+use agtmux_wire::error::ErrorCode;
+use agtmux_wire::explain::Explanation;
+use agtmux_wire::list::PaneItem;
+use clap::Args;
+use tokio::time::{Instant, timeout_at};
+
+use super::list::percent_encode;
+use super::output::printable;
+use super::watch::next_frame;
+use super::{Context, DurationArg, output};
+use crate::error::CommandError;
+
+/// Longer than anybody waits.
+const FOR_EVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "`idle` also means `completed`, which becomes idle by the mere passing of time. An agent that ends meanwhile ends the wait\nwith exit code 4; a wait that takes too long ends with 5.\n\nExamples:\n  agtmux wait api --until idle\n  agtmux wait api --until waiting_approval,waiting_input --timeout 10m"
+)]
+pub struct WaitArgs {
+    /// Which agent: a name, `%3`, `runtime:ID` or `pane:TARGET/SESSION/WINDOW/PANE`
+    #[arg(value_name = "REF")]
+    reference: String,
+    /// The state, or several: running, waiting_input, waiting_approval, completed, idle, error, unknown
+    #[arg(long, value_name = "STATE", value_delimiter = ',', default_value = "idle", value_parser = STATES)]
+    until: Vec<String>,
+    /// Give up after this, such as `10m`
+    #[arg(long, value_name = "TIME")]
+    timeout: Option<DurationArg>,
+    /// Print JSON: the pane as `list panes` shows it
+    #[arg(long)]
+    json: bool,
+}
+
+const STATES: [&str; 7] = ["running", "waiting_input", "waiting_approval", "completed", "idle", "error", "unknown"];
+
+pub async fn run(args: WaitArgs, context: &Context) -> Result<(), CommandError> {
+    let client = context.client();
+    let until = Instant::now() + args.timeout.map_or(FOR_EVER, |DurationArg(timeout)| timeout);
+    // Followed before the first look, so that no change falls between the two.
+    let mut stream = client.stream(None).await?;
+    let first = look(context, &args.reference).await?;
+    let runtime = first.runtime_id.clone().ok_or_else(|| {
+        CommandError::new(ErrorCode::PreconditionFailed, format!("no agent lives in pane {}", first.identity.pane_id))
+            .hint("`agtmux list panes` shows the agents there are")
+    })?;
+    let mut pane = first;
+    while !args.until.iter().any(|wanted| is_so(&pane, wanted)) {
+        let Ok(frame) = timeout_at(until, next_frame(&mut stream)).await else {
+            let message = format!("{runtime} is still {}", pane.state.as_deref().unwrap_or("unknown"));
+            return Err(
+                CommandError::new(ErrorCode::Timeout, message).hint(format!("`agtmux explain {runtime}` says why"))
+            );
+        };
+        frame?;
+        // The agent that was meant, whoever is in its pane by now.
+        pane = look(context, &format!("runtime:{runtime}")).await.map_err(|error| match error.code {
+            ErrorCode::RefNotFound => CommandError::new(ErrorCode::RuntimeStale, format!("{runtime} has ended"))
+                .hint("`agtmux events` tells how"),
+            _ => error,
+        })?;
+    }
+    if args.json {
+        return output::print_json(&pane);
+    }
+    output::print(&format!("{}\n", what(&pane)))
+}
+
+/// An agent as the daemon knows it.
+pub(super) async fn look(context: &Context, reference: &str) -> Result<PaneItem, CommandError> {
+    let path = format!("/v1/explain/{}", percent_encode(reference));
+    let explanation: Explanation = context.client().get(&path).await?;
+    Ok(explanation.pane)
+}
+
+/// What an agent is doing, in a line.
+pub(super) fn what(pane: &PaneItem) -> String {
+    let name = pane.name.as_ref().or(pane.runtime_id.as_ref()).map_or("nobody", String::as_str);
+    let state = pane.state.as_deref().unwrap_or("no agent");
+    let reason = pane.reason_code.as_deref().unwrap_or_default().replace('_', " ");
+    let said = pane.attention.message.as_deref().or(pane.title.as_deref()).filter(|said| !said.is_empty());
+    let said = said.map(|said| format!(": {said}")).unwrap_or_default();
+    printable(&format!("{name} is {state} ({reason}){said}"))
+}
+
+fn is_so(pane: &PaneItem, wanted: &str) -> bool {
+    let state = pane.state.as_deref().unwrap_or("unknown");
+    state == wanted || wanted == "idle" && state == "completed"
+}
