@@ -38,7 +38,7 @@ struct Run {
 const LATE: &[&str] = &["--lag", "500"];
 const HARSH: &[&str] = &["--lag", "500", "--stall", "500", "--settle", "100"];
 
-const RUNS: [Run; 6] = [
+const RUNS: [Run; 7] = [
     Run {
         name: "nobody sends",
         way: Way::Naive,
@@ -73,6 +73,15 @@ const RUNS: [Run; 6] = [
         mischief: None,
         short: (200, 100, 0),
         long: (10_000, 5_000, 0),
+        clean: true,
+    },
+    Run {
+        name: "the wrapper, Enter when the text is shown",
+        way: Way::Seen,
+        manners: HARSH,
+        mischief: None,
+        short: (0, 0, 0),
+        long: (2_000, 1_000, 0),
         clean: true,
     },
     Run {

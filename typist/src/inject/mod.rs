@@ -21,8 +21,10 @@ pub enum Way {
     Naive,
     /// The same in one command inside tmux, if the cursor stands where it stands in an empty input
     Atomic,
-    /// Through the wrapper, `agtmux wrap`, which holds the keys of the person meanwhile
+    /// Through the wrapper, `agtmux wrap`, which holds the keys of the person meanwhile; Enter comes after a pause
     Shim,
+    /// The same, and Enter comes when the composer shows the text, as `agtmux send` does it
+    Seen,
 }
 
 impl Way {
@@ -33,6 +35,7 @@ impl Way {
             Self::Naive => "naive",
             Self::Atomic => "atomic",
             Self::Shim => "shim",
+            Self::Seen => "seen",
         }
     }
 
@@ -41,7 +44,7 @@ impl Way {
     pub fn wrapper(self, agtmux: &Path) -> Vec<OsString> {
         match self {
             Self::Naive | Self::Atomic => Vec::new(),
-            Self::Shim => vec![agtmux.into(), "wrap".into(), "--".into()],
+            Self::Shim | Self::Seen => vec![agtmux.into(), "wrap".into(), "--".into()],
         }
     }
 
@@ -51,7 +54,8 @@ impl Way {
         Ok(match self {
             Self::Naive => Box::new(naive::Naive { tmux, pane }),
             Self::Atomic => Box::new(atomic::Atomic { tmux, pane }),
-            Self::Shim => Box::new(Shim::new(tmux.shim(&pane)?, random).looking_at(tmux, pane)),
+            Self::Shim => Box::new(Shim::new(tmux.shim(&pane)?, random)),
+            Self::Seen => Box::new(Shim::new(tmux.shim(&pane)?, random).looking_at(tmux, pane)),
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Through the wrapper: it holds the person's keys while it types.
 //!
-//! As `agtmux send` does it: the text is submitted when the composer shows it. How soon an agent acts on what it has read is up to the
-//! machine, so no pause is long enough by itself. Where it is not known what the composer looks like, a pause has to do.
+//! Either Enter comes after a pause, or when the composer shows the text, as `agtmux send` does it: how soon an agent acts on what it
+//! has read is up to the machine, so no pause is long enough by itself.
 //!
 //! The requests are written out here, not taken from the wrapper's crate: a wrapper meets clients of other versions.
 
@@ -21,8 +21,9 @@ use crate::stage::Tmux;
 /// Longer than the wrapper ever takes, stalls of the agent included.
 const ANSWER: Duration = Duration::from_secs(60);
 
-/// How long it is waited for the composer to show a text. The wrapper lets keys go after two seconds.
+/// How long it is waited for the composer to show a text. The wrapper lets keys go two seconds after the agent has read it.
 const SHOWN: Duration = Duration::from_millis(1_700);
+const READING: Duration = Duration::from_secs(30);
 
 /// So much of a line tells it from others.
 const HEAD: usize = 16;
@@ -120,7 +121,7 @@ impl Shim {
             return Ok(Allowed::Unasked);
         };
         let started = Instant::now();
-        while started.elapsed() < SHOWN {
+        while started.elapsed() < SHOWN || (started.elapsed() < READING && self.is_held()) {
             // In the worst of times there is no server to ask.
             let screen = tmux.run(&["capture-pane", "-p", "-t", pane]).unwrap_or_default();
             if is_shown(&screen, text) {
@@ -133,6 +134,11 @@ impl Shim {
             std::thread::sleep(LOOK);
         }
         Ok(Allowed::Unasked)
+    }
+
+    /// Whether the wrapper holds keys. It does so longer while the agent reads a long text.
+    fn is_held(&self) -> bool {
+        self.say(&json!({"do": "status"}), "").is_ok_and(|(_, status)| status["hold"] == true)
     }
 
     /// The text was not shown in time and is in the composer now: Enter alone, unless somebody has typed since.

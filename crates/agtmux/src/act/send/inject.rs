@@ -28,6 +28,9 @@ const STILL_PATIENCE: Duration = Duration::from_secs(2);
 /// How long it is waited for the composer to show a text while the person's keys are held.
 const HELD_PATIENCE: Duration = Duration::from_millis(HOLD_LIMIT_MS - 300);
 
+/// How long an agent may take to read a text.
+const READING_PATIENCE: Duration = Duration::from_secs(30);
+
 /// The bytes of Enter.
 pub(super) const ENTER: &str = "\r";
 
@@ -82,9 +85,19 @@ impl Desk {
         }
     }
 
-    /// Lets a text be submitted once the composer shows it. Says whether it was.
+    /// Lets a text be submitted once the composer shows it, as long as the person's keys are held for it. That is longer than usual
+    /// while the agent reads a long text. Says whether it was.
     async fn allow(&self, shim: &Shim, id: &ActionId) -> bool {
-        self.seen(HELD_PATIENCE).await.is_ok() && matches!(shim.submit(id.as_str()).await, Ok(true))
+        let started = Instant::now();
+        loop {
+            if self.seen(HELD_PATIENCE).await.is_ok() {
+                return matches!(shim.submit(id.as_str()).await, Ok(true));
+            }
+            let is_held = shim.status().await.is_ok_and(|status| status.hold);
+            if !is_held || started.elapsed() > READING_PATIENCE {
+                return false;
+            }
+        }
     }
 
     /// Has Enter pressed, unless a dialog is there or the person has typed something since.
