@@ -112,18 +112,18 @@ impl Client {
 
     async fn request(&self, method: Method, path: &str, body: Bytes) -> Result<Bytes, CommandError> {
         let answered = match self.exchange(&method, path, &body).await {
-            // The daemon died while it was asked. Asking for a document again harms nobody; where a daemon is started
-            // on need, a new one answers.
-            Err(error) if self.start == StartDaemon::OnNeed && method == Method::GET && is_lost(&error) => {
+            // The daemon died while it was asked. Where a daemon is started on need, a new one answers, if asking again
+            // harms nobody: for a document always, for anything else only when the dead one cannot have acted.
+            Err(lost) if self.start == StartDaemon::OnNeed && lost.may_be_asked_again(&method) => {
                 self.exchange(&method, path, &body).await
             }
             answered => answered,
         };
-        let (status, body) = answered?;
+        let (status, body) = answered.map_err(|lost| lost.error)?;
         if status.is_success() { Ok(body) } else { Err(refusal(status, &body)) }
     }
 
-    async fn exchange(&self, method: &Method, path: &str, body: &Bytes) -> Result<(StatusCode, Bytes), CommandError> {
+    async fn exchange(&self, method: &Method, path: &str, body: &Bytes) -> Result<(StatusCode, Bytes), Lost> {
         let stream = self.connect().await?;
         let mut request = Request::builder()
             .method(method)
@@ -147,7 +147,7 @@ impl Client {
             CommandError::new(ErrorCode::Timeout, "the daemon did not answer in time")
                 .hint("`agtmux daemon status` and the daemon's log say what it is doing")
         })?;
-        answer.map_err(|error| unreachable(&self.socket, &error.to_string()))
+        answer.map_err(|error| Lost { unread: is_unread(&error), error: unreachable(&self.socket, &error.to_string()) })
     }
 
     async fn connect(&self) -> Result<UnixStream, CommandError> {
@@ -170,12 +170,36 @@ impl Client {
     }
 }
 
-fn is_lost(error: &CommandError) -> bool {
-    error.code == ErrorCode::DaemonUnreachable
+/// A request that got no answer.
+struct Lost {
+    error: CommandError,
+    /// Whether the daemon certainly did not act on it.
+    unread: bool,
 }
 
+impl Lost {
+    fn may_be_asked_again(&self, method: &Method) -> bool {
+        self.unread || (method == Method::GET && self.error.code == ErrorCode::DaemonUnreachable)
+    }
+}
+
+impl From<CommandError> for Lost {
+    fn from(error: CommandError) -> Self {
+        Self { error, unread: false }
+    }
+}
+
+/// Whether the daemon ended before it had read the request: the kernel answers with a reset where bytes were left
+/// unread or the connection was never accepted, and with a plain end where all was read.
+fn is_unread(error: &hyper::Error) -> bool {
+    let io = std::error::Error::source(error).and_then(|source| source.downcast_ref::<io::Error>());
+    io.is_some_and(|io| matches!(io.kind(), io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe))
+}
+
+/// Whether nobody listens, or whoever did ended before it let anybody in.
 fn is_absent(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused)
+    use io::ErrorKind::{ConnectionRefused, ConnectionReset, NotFound};
+    matches!(error.kind(), NotFound | ConnectionRefused | ConnectionReset)
 }
 
 fn unreachable(socket: &Path, why: &str) -> CommandError {

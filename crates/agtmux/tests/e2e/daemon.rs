@@ -1,8 +1,10 @@
 //! The daemon's life: it starts once, says how it is, leaves nothing behind, and knows afterwards what it knew.
 
 use std::fs;
+use std::os::unix::net::UnixListener;
 use std::thread;
 
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -28,6 +30,22 @@ fn eight_starters_get_one_daemon() {
     let second = environment.agtmux(&["daemon", "run"]);
     assert_eq!(second.code, 1, "{second:#?}");
     assert!(second.stderr.contains("E_STORE_OWNED"), "{second:#?}");
+}
+
+/// A daemon that died before it had read what it was asked has not acted: the next one is asked instead, also to act.
+#[test]
+fn a_request_that_a_dying_daemon_did_not_read_is_asked_again() {
+    let environment = TestEnvironment::with_tmux();
+    let agent = environment.unseen_agent("claude");
+    let socket = environment.socket();
+    fs::create_dir_all(socket.parent().unwrap()).unwrap();
+    let dying = UnixListener::bind(&socket).unwrap();
+    let run = environment.agtmux_in_background(&["adopt", &agent.pane, "--name", "api", "--json"]);
+    let mut connected = [PollFd::new(&dying, PollFlags::IN)];
+    assert_eq!(poll(&mut connected, None), Ok(1));
+    fs::remove_file(&socket).unwrap();
+    drop(dying);
+    assert_eq!(run.finish().ok().json()["name"], "api");
 }
 
 #[test]
