@@ -16,6 +16,7 @@ use tokio::sync::mpsc;
 
 use super::{Hands, Shim, send};
 use crate::daemon::mail::Errand;
+use crate::error::CommandError;
 
 /// Between two tries to log what came of a delivery.
 const LOG_AGAIN: Duration = Duration::from_secs(1);
@@ -43,6 +44,7 @@ struct Load {
     agent: String,
     nonce: String,
     letters: Vec<Letter>,
+    is_started: bool,
 }
 
 impl Hands {
@@ -54,7 +56,11 @@ impl Hands {
             Ok(body) => body,
             Err(why) => return returned(why),
         };
-        self.handle.mail_step(MailFact::Started { delivery: delivery.clone() }).await.ok()?;
+        match self.handle.mail_step(MailFact::Started { delivery: delivery.clone() }).await {
+            Ok(()) => {}
+            Err(error) if is_over(&error) => return None,
+            Err(error) => return returned(format!("it could not be logged: {}", error.message)),
+        }
         let ids: Vec<_> = load.letters.iter().map(|letter| letter.id.to_string()).collect();
         let detail = format!("mail {}", ids.join(", "));
         match send::send_mail(self, body, &load.runtime, delivery, detail).await {
@@ -69,6 +75,10 @@ impl Hands {
     async fn recover(&self, delivery: &DeliveryId) -> Option<MailFact> {
         let load = self.load(delivery).await?;
         let delivery = delivery.clone();
+        if !load.is_started {
+            let why = "the daemon was started anew before anything was typed".to_owned();
+            return Some(MailFact::Returned { delivery, why });
+        }
         let unconfirmed = |why: &str| MailFact::Unconfirmed { delivery: delivery.clone(), why: why.to_owned() };
         let by_wrapper = self.manifests.now().get(&load.agent).is_some_and(|manifest| manifest.send.enter == "Enter");
         let shim = if by_wrapper { Shim::of(&self.shims, load.process).await } else { None };
@@ -93,12 +103,10 @@ impl Hands {
     /// Logs what came of a delivery. What was typed must not be forgotten, so a log that cannot be written is tried again.
     async fn log_outcome(&self, step: &MailFact) {
         while let Err(error) = self.handle.mail_step(step.clone()).await {
-            match error.code {
-                ErrorCode::PreconditionFailed | ErrorCode::DaemonUnreachable => {
-                    return tracing::debug!(%error, ?step, "what came of a delivery is of no use any more");
-                }
-                _ => tokio::time::sleep(LOG_AGAIN).await,
+            if is_over(&error) {
+                return tracing::debug!(%error, ?step, "what came of a delivery is of no use any more");
             }
+            tokio::time::sleep(LOG_AGAIN).await;
         }
     }
 
@@ -115,6 +123,7 @@ impl Hands {
                 agent: living.agent.to_string(),
                 nonce: state.mail.boxes.get(runtime)?.nonce.clone(),
                 letters: letters.collect(),
+                is_started: under_way.started,
             })
         });
         load.await.ok().flatten()
@@ -134,6 +143,11 @@ impl Hands {
         let text = mail::envelope(&load.nonce, load.letters.iter().zip(&bodies));
         Body::new(&text).map_err(|objection| objection.to_string())
     }
+}
+
+/// Whether a step was not logged because the delivery is over, or the daemon.
+fn is_over(error: &CommandError) -> bool {
+    matches!(error.code, ErrorCode::PreconditionFailed | ErrorCode::DaemonUnreachable)
 }
 
 fn taken(delivery: &DeliveryId, sent: &Sent) -> MailFact {

@@ -60,7 +60,7 @@ pub enum MailAsk {
 pub enum Errand {
     /// For the first time.
     Deliver(DeliveryId),
-    /// It is not known how far a delivery got before the daemon was started.
+    /// It was under way when the daemon was started; how far it got is to be found out.
     Recover(DeliveryId),
 }
 
@@ -76,7 +76,9 @@ pub struct PostOffice {
     /// A message took a step since it was last asked what there is to say of that.
     news: bool,
     /// Deliveries that were under way when the log ended.
-    unknown: Vec<(DeliveryId, bool)>,
+    unknown: Vec<DeliveryId>,
+    /// What agents said they were given, and could not be logged yet.
+    unlogged: Vec<MailFact>,
 }
 
 impl PostOffice {
@@ -91,10 +93,10 @@ impl PostOffice {
         let post = &engine.state().mail;
         let over = reader.texts(None)?.into_keys().filter(|id| post.is_over(id)).collect();
         let under_way = post.boxes.values().filter_map(|mailbox| mailbox.under_way.as_ref());
-        let unknown = under_way.map(|delivery| (delivery.id.clone(), delivery.started)).collect();
+        let unknown = under_way.map(|delivery| delivery.id.clone()).collect();
         let (errands, received) = mpsc::unbounded_channel();
         let (steps, counted) = watch::channel(0);
-        let office = Self { errands, steps, over, reader: reader.clone(), news: true, unknown };
+        let office = Self { errands, steps, over, reader: reader.clone(), news: true, unknown, unlogged: Vec::new() };
         Ok((office, received, counted))
     }
 
@@ -175,14 +177,11 @@ impl MainLoop {
         if !self.world.is_synced() {
             return;
         }
-        for (delivery, started) in std::mem::take(&mut self.post.unknown) {
-            if started {
-                self.post.errands.send(Errand::Recover(delivery)).ok();
-            } else {
-                let why = "the daemon was started anew before anything was typed".to_owned();
-                let step = self.world.engine.mail_step(MailFact::Returned { delivery, why });
-                self.commit_mail(step).await.ok();
-            }
+        for delivery in std::mem::take(&mut self.post.unknown) {
+            self.post.errands.send(Errand::Recover(delivery)).ok();
+        }
+        for receipt in std::mem::take(&mut self.post.unlogged) {
+            self.log_receipt(receipt).await;
         }
         for due in self.world.engine.mail_due() {
             let delivery = DeliveryId::new(format!("dl_{}", Uuid::new_v4().simple()));
@@ -218,8 +217,16 @@ impl MainLoop {
         let Some(mailbox) = post.boxes.get(runtime) else { return };
         let is_its = |id: &MailId| post.get(id).is_some_and(|entry| entry.letter.to == *runtime);
         let letters: Vec<_> = mail::receipts(&mailbox.nonce, prompt).into_iter().filter(is_its).collect();
-        let step = self.world.engine.mail_step(MailFact::Confirmed { letters, by: Receipt::Hook });
-        self.commit_mail(step).await.ok();
+        self.log_receipt(MailFact::Confirmed { letters, by: Receipt::Hook }).await;
+    }
+
+    /// Logs what an agent said it was given. It says so once: what cannot be logged now is logged later.
+    async fn log_receipt(&mut self, receipt: MailFact) {
+        let Ok(step) = self.world.engine.mail_step(receipt.clone()) else { return };
+        if let Err(error) = self.commit(vec![step]).await {
+            tracing::warn!(%error, "a receipt could not be logged yet");
+            self.post.unlogged.push(receipt);
+        }
     }
 
     async fn commit_mail(&mut self, step: Result<Fact, Refusal>) -> Result<(), CommandError> {

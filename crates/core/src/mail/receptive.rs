@@ -6,7 +6,6 @@ use crate::engine::Engine;
 use crate::event::ProcessState;
 use crate::id::RuntimeId;
 use crate::runtime::Runtime;
-use crate::signal::Blocking;
 use crate::state::{Confidence, State};
 
 /// How many messages one delivery holds at most, and how many bytes.
@@ -104,11 +103,8 @@ impl Engine {
         if runtime.process_state.0 == ProcessState::Stopped {
             return Some(Hindrance::Suspended);
         }
-        match self.blocking(runtime) {
-            Some(Blocking::Approval { .. } | Blocking::Input { .. } | Blocking::Dialog { .. }) => {
-                return Some(Hindrance::Answer);
-            }
-            None => {}
+        if self.blocking(runtime).is_some() {
+            return Some(Hindrance::Answer);
         }
         let verdict = &runtime.verdict;
         if verdict.confidence == Confidence::Low {
