@@ -19,6 +19,7 @@ mod letter;
 mod notice;
 mod post;
 mod receptive;
+mod recovery;
 mod request;
 mod sanitized;
 
@@ -27,5 +28,6 @@ pub use letter::{Category, DeliveryId, Letter, MailId, Mode, Party, Wanted};
 pub use notice::Notice;
 pub use post::{Delivery, Ended, Entry, MailFact, Mailbox, Post, Receipt, Stage, Step};
 pub use receptive::{Due, Hindrance};
+pub use recovery::{Trace, recovered};
 pub use request::{NewLetter, Posted};
 pub use sanitized::{Objection, Sanitized, TEXT_LIMIT};

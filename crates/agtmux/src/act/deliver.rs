@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use agtmux_agents::send::Body;
 use agtmux_core::id::{ProcessKey, RuntimeId};
-use agtmux_core::mail::{self, DeliveryId, Letter, MailFact, Sanitized};
+use agtmux_core::mail::{self, DeliveryId, Letter, MailFact, Sanitized, Trace};
 use agtmux_shim::protocol::Progress;
 use agtmux_wire::error::ErrorCode;
 use agtmux_wire::send::{SendChannel, SendStatus, Sent};
@@ -74,30 +74,21 @@ impl Hands {
     /// knows what it typed; without one, only the agent itself can tell.
     async fn recover(&self, delivery: &DeliveryId) -> Option<MailFact> {
         let load = self.load(delivery).await?;
-        let delivery = delivery.clone();
         if !load.is_started {
-            let why = "the daemon was started anew before anything was typed".to_owned();
-            return Some(MailFact::Returned { delivery, why });
+            return Some(mail::recovered(delivery, &Trace::NotStarted));
         }
-        let unconfirmed = |why: &str| MailFact::Unconfirmed { delivery: delivery.clone(), why: why.to_owned() };
         let by_wrapper = self.manifests.now().get(&load.agent).is_some_and(|manifest| manifest.send.enter == "Enter");
         let shim = if by_wrapper { Shim::of(&self.shims, load.process).await } else { None };
-        let Some(shim) = shim else {
-            return Some(unconfirmed("the daemon ended while it was delivered"));
-        };
-        Some(match shim.state(delivery.as_str()).await {
-            Ok(None) => {
-                let why = "the daemon ended before the wrapper was given it".to_owned();
-                MailFact::Returned { delivery: delivery.clone(), why }
-            }
-            Ok(Some(Progress::Submitted)) => MailFact::Submitted {
-                delivery: delivery.clone(),
-                channel: channel(SendChannel::Wrapper).to_owned(),
-                evidence: "the wrapper submitted it".to_owned(),
+        let trace = match shim {
+            None => Trace::Nothing { why: None },
+            Some(shim) => match shim.state(delivery.as_str()).await {
+                Ok(None) => Trace::Unseen,
+                Ok(Some(Progress::Submitted)) => Trace::Submitted,
+                Ok(Some(Progress::Pasting | Progress::Pasted)) => Trace::Unfinished,
+                Err(error) => Trace::Nothing { why: Some(error.to_string()) },
             },
-            Ok(Some(_)) => unconfirmed("the daemon ended while it was typed"),
-            Err(error) => unconfirmed(&format!("the daemon ended while it was delivered, and {error}")),
-        })
+        };
+        Some(mail::recovered(delivery, &trace))
     }
 
     /// Logs what came of a delivery. What was typed must not be forgotten, so a log that cannot be written is tried again.
