@@ -6,6 +6,7 @@
 pub mod actions;
 pub mod capabilities;
 pub mod clock;
+pub mod delivery;
 mod guesses;
 pub mod handle;
 pub mod hook_figures;

@@ -1,0 +1,84 @@
+//! What those who deliver messages have in common, whichever way they go: what is to be delivered, in what words, and that what
+//! came of it gets into the log.
+
+use std::time::Duration;
+
+use agtmux_core::id::{ProcessKey, RuntimeId};
+use agtmux_core::mail::{self, DeliveryId, Letter, MailFact, Sanitized};
+use agtmux_wire::error::ErrorCode;
+
+use super::handle::Handle;
+use crate::error::CommandError;
+
+/// Between two tries to log what came of a delivery.
+const LOG_AGAIN: Duration = Duration::from_secs(1);
+
+/// A delivery and all there is to know to make it.
+pub struct Load {
+    /// To whom.
+    pub runtime: RuntimeId,
+    /// Its process.
+    pub process: ProcessKey,
+    /// What it is.
+    pub agent: String,
+    /// The messages, in order.
+    pub letters: Vec<Letter>,
+    /// Whether they may have been given to it already.
+    pub is_started: bool,
+    nonce: String,
+}
+
+impl Handle {
+    /// A delivery under way; none if it is not any more.
+    pub async fn load_delivery(&self, delivery: &DeliveryId) -> Option<Load> {
+        let delivery = delivery.clone();
+        let load = self.read(move |world| {
+            let state = world.engine.state();
+            let (runtime, under_way) = state.mail.under_way(&delivery)?;
+            let living = state.topology.live(runtime)?;
+            let letters = under_way.letters.iter().filter_map(|id| Some(state.mail.get(id)?.letter.clone()));
+            Some(Load {
+                runtime: runtime.clone(),
+                process: living.process,
+                agent: living.agent.to_string(),
+                letters: letters.collect(),
+                is_started: under_way.started,
+                nonce: state.mail.boxes.get(runtime)?.nonce.clone(),
+            })
+        });
+        load.await.ok().flatten()
+    }
+
+    /// The words in which an agent is given what is delivered to it.
+    ///
+    /// # Errors
+    /// Says for people why there are none.
+    pub async fn delivery_text(&self, load: &Load) -> Result<String, String> {
+        let reader = self.log().clone();
+        let ids: Vec<_> = load.letters.iter().map(|letter| letter.id.clone()).collect();
+        let texts = tokio::task::spawn_blocking(move || reader.texts(Some(&ids)));
+        let mut texts = texts.await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
+        let mut bodies = Vec::new();
+        for letter in &load.letters {
+            let text = texts.remove(&letter.id).ok_or_else(|| format!("the text of {} is not there", letter.id))?;
+            bodies.push(Sanitized::new(&text).map_err(|objection| objection.to_string())?);
+        }
+        Ok(mail::envelope(&load.nonce, load.letters.iter().zip(&bodies)))
+    }
+
+    /// Logs what came of a delivery. What was given to an agent must not be forgotten, so a log that cannot be written is tried
+    /// again.
+    pub async fn log_delivery(&self, step: &MailFact) {
+        while let Err(error) = self.mail_step(step.clone()).await {
+            if is_over(&error) {
+                return tracing::debug!(%error, ?step, "what came of a delivery is of no use any more");
+            }
+            tokio::time::sleep(LOG_AGAIN).await;
+        }
+    }
+}
+
+/// Whether a step was not logged because the delivery is over, or the daemon.
+pub fn is_over(error: &CommandError) -> bool {
+    matches!(error.code, ErrorCode::PreconditionFailed | ErrorCode::DaemonUnreachable)
+}
