@@ -28,6 +28,8 @@ mod kill;
 mod link;
 mod list;
 mod mail;
+#[cfg(target_os = "linux")]
+mod mail_kills;
 mod permission;
 mod refusals;
 mod screens;

@@ -107,7 +107,7 @@ async fn a_kill_at_every_write_of_a_first_life_loses_nothing() {
         return;
     }
     let mut points = 0;
-    for call in ["pwrite64", "fdatasync", "ftruncate"] {
+    for call in ["pwrite64", "fsync", "fdatasync", "ftruncate"] {
         for nth in 1.. {
             let dir = state_dir();
             let mut command = Command::new("strace");

@@ -5,6 +5,7 @@ mod crash;
 mod disk_full;
 mod migration;
 mod ownership;
+mod power;
 mod redaction;
 mod refusal;
 mod retaining;

@@ -1,6 +1,7 @@
 //! A composer on a terminal: an agent that draws what Claude Code draws and writes down what is submitted to it.
 //!
-//! It is this test binary itself, started under the name of the agent to run nothing but [`be_a_composer`].
+//! It is this test binary itself, started under the name of the agent to run nothing but [`be_a_composer`]; on one thread, since it would
+//! otherwise say after a minute, in the middle of the screen, that the test takes long.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -72,8 +73,9 @@ impl Composer {
         let variables = [format!("TUI_DIR={}", dir.display()), format!("TUI_MANNERS={manners}")];
         let path = format!("{}:{}", environment.path("bin").display(), std::env::var("PATH").unwrap());
         let start = ["spawn", "claude", "--json", "--env", &variables[0], "--env", &variables[1]];
-        let mut command =
-            environment.command(&[&start, words, &["--", ITSELF, "--exact", "--ignored", "--nocapture"]].concat());
+        let mut command = environment.command(
+            &[&start, words, &["--", ITSELF, "--exact", "--ignored", "--nocapture", "--test-threads=1"]].concat(),
+        );
         let run = Run::of(command.env("PATH", path));
         let pane = run.json()["pane_id"].as_str().unwrap().to_owned();
         (run, Self { pane, dir })
@@ -86,7 +88,7 @@ impl Composer {
         symlink(std::env::current_exe().unwrap(), dir.join("real/claude")).unwrap();
         let script = format!(
             "#!/bin/sh\ndir=$(mktemp -d -p '{dir}')\nmkfifo \"$dir/fifo\"\n\
-             TUI_DIR=$dir TUI_MANNERS= exec '{dir}/real/claude' {ITSELF} --exact --ignored --nocapture\n",
+             TUI_DIR=$dir TUI_MANNERS= exec '{dir}/real/claude' {ITSELF} --exact --ignored --nocapture --test-threads=1\n",
             dir = dir.display()
         );
         let program = environment.program("claude.composer", &script);
@@ -96,7 +98,10 @@ impl Composer {
 
     fn command_line(environment: &TestEnvironment, dir: &Path, manners: &str) -> String {
         let variables = format!("TUI_DIR='{}' TUI_MANNERS='{manners}'", dir.display());
-        format!("env {variables} '{}' {ITSELF} --exact --ignored --nocapture", Self::program(environment).display())
+        format!(
+            "env {variables} '{}' {ITSELF} --exact --ignored --nocapture --test-threads=1",
+            Self::program(environment).display()
+        )
     }
 
     fn program(environment: &TestEnvironment) -> PathBuf {

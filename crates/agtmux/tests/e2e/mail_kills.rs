@@ -1,0 +1,275 @@
+//! The daemon killed at its nth write, from `sm send` to the end of the message: nothing is lost, nothing typed twice, and nothing
+//! said to be confirmed that the agent was not given (I1, I2, I25).
+//!
+//! A tracer kills the daemon on entry to a system call. The agent is a composer that outlives it and writes down what it is given;
+//! the next daemon is started by whoever asks for the message. `AGTMUX_KILLS` sets how many calls are tried (30 unless given), spread
+//! evenly over all calls of all scenes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::common::{AGTMUX, Background, Composer, TestEnvironment, is_alive, kill, wait_for};
+
+/// The calls by which the daemon changes anything outside of itself. Each is counted alone, so that one that is frequent does not hide
+/// the others.
+const CALLS: [&str; 6] = ["pwrite64", "fsync", "write", "writev", "sendto", "connect"];
+
+/// How many environments are used at the same time: most of the time of each is spent waiting.
+const SIDE_BY_SIDE: usize = 4;
+
+/// How long a message may take to its end, on a machine that has much else to do.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What happens while the daemon is killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scene {
+    /// A message to an agent in the wrapper that has nothing to do.
+    AtOnce,
+    /// Two messages to one that is busy at first.
+    Together,
+    /// A message to an agent without the wrapper.
+    Bare,
+}
+
+const SCENES: [Scene; 3] = [Scene::AtOnce, Scene::Together, Scene::Bare];
+
+/// Where the daemon is killed.
+#[derive(Clone, Copy, Debug)]
+struct Point {
+    scene: Scene,
+    call: &'static str,
+    nth: usize,
+}
+
+/// What was found.
+#[derive(Default)]
+struct Found {
+    killed: usize,
+    survived: usize,
+    messages: usize,
+    confirmed: usize,
+    unconfirmed: usize,
+    unconfirmed_and_given: usize,
+    wrong: Vec<String>,
+}
+
+#[test]
+fn a_daemon_killed_at_any_write_loses_no_message_and_types_none_twice() {
+    if Command::new("strace").arg("-V").output().is_err() {
+        println!("skipped: strace is not installed");
+        return;
+    }
+    let wanted: usize = std::env::var("AGTMUX_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(30);
+    let points = points(wanted);
+    let (next, found) = (AtomicUsize::new(0), Mutex::new(Found::default()));
+    std::thread::scope(|scope| {
+        for _ in 0..SIDE_BY_SIDE.min(wanted) {
+            scope.spawn(|| {
+                let mut rig = Rig::new();
+                while let Some(point) = points.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    rig.try_at(*point, &found);
+                }
+            });
+        }
+    });
+    let found = found.into_inner().unwrap();
+    println!(
+        "{} kills ({} more calls were not reached), {} messages: {} confirmed, {} unconfirmed of which {} were given; {} wrong",
+        found.killed,
+        found.survived,
+        found.messages,
+        found.confirmed,
+        found.unconfirmed,
+        found.unconfirmed_and_given,
+        found.wrong.len()
+    );
+    assert!(found.wrong.is_empty(), "{}", found.wrong.join("\n"));
+    assert!(found.killed * 2 > points.len(), "most calls should be reached: {} of {}", found.killed, points.len());
+}
+
+/// So many points, spread over all there are. The same point again is another moment of the other threads.
+fn points(wanted: usize) -> Vec<Point> {
+    let mut rig = Rig::new();
+    let grid: Vec<_> = SCENES.into_iter().flat_map(|scene| rig.calls_of(scene)).collect();
+    assert!(!grid.is_empty());
+    (0..wanted).map(|n| grid[if wanted < grid.len() { n * grid.len() / wanted } else { n % grid.len() }]).collect()
+}
+
+/// A daemon and its tracer.
+struct Traced {
+    _tracer: Background,
+    daemon: u32,
+}
+
+/// An environment with an agent of each kind. They live through all kills.
+struct Rig {
+    environment: TestEnvironment,
+    wrapped: Composer,
+    bare: Composer,
+    number: usize,
+}
+
+impl Rig {
+    fn new() -> Self {
+        let environment = TestEnvironment::with_tmux();
+        environment.start_daemon();
+        let wrapped = Composer::start_wrapped(&environment, "tells=1");
+        let bare = Composer::start(&environment, "tells=1");
+        environment.agtmux(&["daemon", "stop"]).ok();
+        Self { environment, wrapped, bare, number: 0 }
+    }
+
+    /// Counts the calls of a scene, by the thread that makes most of each.
+    fn calls_of(&mut self, scene: Scene) -> Vec<Point> {
+        let trace = self.environment.path("tmp/trace");
+        let calls = format!("trace={}", CALLS.join(","));
+        let daemon = self.traced(&["-o", &trace.display().to_string(), "-e", &calls]);
+        let ids = self.send(scene);
+        ids.iter().for_each(|id| drop(self.end_of(id)));
+        let threads = fs::read_dir(format!("/proc/{}/task", daemon.daemon)).unwrap();
+        let threads: BTreeSet<_> = threads.map(|thread| thread.unwrap().file_name().into_string().unwrap()).collect();
+        self.stop(daemon);
+        let mut counts: BTreeMap<(String, String), usize> = BTreeMap::new();
+        for line in fs::read_to_string(&trace).unwrap().lines() {
+            let Some((thread, rest)) = line.trim().split_once(' ') else { continue };
+            let Some((call, _)) = rest.trim().split_once('(').filter(|_| threads.contains(thread)) else { continue };
+            *counts.entry((call.to_owned(), thread.to_owned())).or_default() += 1;
+        }
+        let most = |wanted: &str| {
+            counts.iter().filter(|((call, _), _)| call == wanted).map(|(_, count)| *count).max().unwrap_or(0)
+        };
+        println!("{scene:?}: {}", CALLS.map(|call| format!("{call} {}", most(call))).join(", "));
+        CALLS.into_iter().flat_map(|call| (1..=most(call)).map(move |nth| Point { scene, call, nth })).collect()
+    }
+
+    fn try_at(&mut self, point: Point, found: &Mutex<Found>) {
+        let Point { scene, call, nth } = point;
+        let (trace, inject) = (format!("trace={call}"), format!("inject={call}:signal=SIGKILL:when={nth}"));
+        let daemon = self.traced(&["-o", "/dev/null", "-e", &trace, "-e", &inject]);
+        let ids = self.send(scene);
+        let ends: Vec<_> = ids.iter().map(|id| (id.clone(), self.end_of(id))).collect();
+        let was_killed = !is_alive(daemon.daemon);
+        let unended = ends.iter().any(|(_, end)| end["verdict"].is_null());
+        let sight = if unended { self.sight(scene) } else { String::new() };
+        self.clear(scene);
+        self.stop(daemon);
+        let given = self.composer(scene).submitted().join("\n");
+        let mut found = found.lock().unwrap();
+        *(if was_killed { &mut found.killed } else { &mut found.survived }) += 1;
+        for (id, end) in ends {
+            found.messages += 1;
+            let times = given.matches(&format!("id={id}.")).count();
+            let verdict = end["verdict"].as_str().unwrap_or("none");
+            let is_right = match verdict {
+                "confirmed" => {
+                    found.confirmed += 1;
+                    times == 1
+                }
+                "unconfirmed" => {
+                    found.unconfirmed += 1;
+                    found.unconfirmed_and_given += usize::from(times == 1);
+                    times <= 1
+                }
+                _ => false,
+            };
+            if !is_right {
+                found.wrong.push(format!("{point:?}: given {times} times, and {end:#}\n{sight}"));
+            }
+        }
+    }
+
+    fn composer(&self, scene: Scene) -> &Composer {
+        if scene == Scene::Bare { &self.bare } else { &self.wrapped }
+    }
+
+    /// Sends the messages of a scene, again and again until each is accepted. Gives their ids.
+    fn send(&mut self, scene: Scene) -> Vec<String> {
+        let composer = self.composer(scene);
+        if scene == Scene::Together {
+            composer.tell("busy");
+        }
+        let count = if scene == Scene::Together { 2 } else { 1 };
+        let ids: Vec<_> = (0..count).map(|n| format!("k{}_{n}", self.number)).collect();
+        for id in &ids {
+            wait_for("a message to be accepted", || {
+                let run = self.environment.agtmux(&["sm", "send", &composer.pane, "hello", "--id", id, "--json"]);
+                if run.code == 0 { Ok(()) } else { Err(run.stderr) }
+            });
+        }
+        if scene == Scene::Together {
+            composer.tell("idle");
+        }
+        self.number += 1;
+        ids
+    }
+
+    /// Waits for the end of a message. Whoever asks starts the next daemon. What comes to no end is given as it stands.
+    fn end_of(&self, id: &str) -> Value {
+        let started = Instant::now();
+        loop {
+            let run = self.environment.agtmux(&["sm", "show", id, "--json"]);
+            let now = if run.code == 0 { run.json() } else { Value::from(run.stderr) };
+            if !now["verdict"].is_null() || started.elapsed() > PATIENCE {
+                return now;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// What can be seen of an agent, for whoever wonders why it was given nothing.
+    fn sight(&self, scene: Scene) -> String {
+        let pane = &self.composer(scene).pane;
+        let explained = self.environment.agtmux(&["explain", pane]).stdout;
+        format!("{explained}\n{}", self.environment.tmux().run(&["capture-pane", "-p", "-t", pane]))
+    }
+
+    /// What a daemon left half typed looks like somebody's draft and keeps later messages waiting; a person takes it away.
+    fn clear(&self, scene: Scene) {
+        self.environment.tmux().keys(&self.composer(scene).pane, &["C-u"]);
+    }
+
+    /// Starts a daemon under the tracer, and waits until it answers or is dead.
+    fn traced(&self, arguments: &[&str]) -> Traced {
+        let mut command = Command::new("strace");
+        command.args(["-f", "-qq"]).args(arguments).args([AGTMUX, "daemon", "run"]);
+        command.env_clear().current_dir(self.environment.root()).stdin(Stdio::null());
+        for (name, value) in self.environment.command(&[]).get_envs() {
+            command.env(name, value.unwrap_or_default());
+        }
+        // The tracer counts the calls of each thread alone.
+        command.env("TOKIO_WORKER_THREADS", "1");
+        let tracer = Background::start(&mut command);
+        let children = format!("/proc/{0}/task/{0}/children", tracer.pid());
+        // The tracer has short-lived children of its own.
+        let is_daemon = |pid: &u32| fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| exe == Path::new(AGTMUX));
+        let daemon = wait_for("the tracer to start the daemon", || {
+            let children = fs::read_to_string(&children).unwrap_or_default();
+            children.split(' ').filter_map(|pid| pid.parse().ok()).find(is_daemon).ok_or("it has no such child")
+        });
+        let started = Instant::now();
+        while self.environment.request("GET", "/v1/health", b"").is_err() && is_alive(daemon) {
+            assert!(started.elapsed() < PATIENCE, "the daemon neither answers nor ends");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Traced { _tracer: tracer, daemon }
+    }
+
+    /// Ends whatever daemon runs now.
+    fn stop(&self, traced: Traced) {
+        let status = self.environment.agtmux(&["daemon", "status", "--json"]);
+        if status.code == 0 {
+            let pid = u32::try_from(status.json()["pid"].as_u64().unwrap()).unwrap();
+            kill(pid, Signal::KILL);
+            wait_for("the daemon to be gone", || if is_alive(pid) { Err("it runs") } else { Ok(()) });
+        }
+        drop(traced);
+    }
+}
