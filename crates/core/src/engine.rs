@@ -189,6 +189,9 @@ impl Engine {
         self.state.seq = self.state.seq.max(event.seq);
         self.take_in(event, &mut applied);
         applied.mail = self.state.mail.take_touched();
+        for runtime in self.state.mail.take_stirred() {
+            applied.changed.extend(self.state.topology.live(&runtime).map(|runtime| runtime.pane.clone()));
+        }
         applied
     }
 }

@@ -300,7 +300,10 @@ impl Fact {
                 | Step::Refused { .. } => None,
             },
             Self::Mail(fact) => match &**fact {
-                MailFact::Opened { runtime, .. } | MailFact::Leased { runtime, .. } => Some(runtime),
+                MailFact::Opened { runtime, .. }
+                | MailFact::Leased { runtime, .. }
+                | MailFact::Busy { runtime, .. }
+                | MailFact::Ready { runtime, .. } => Some(runtime),
                 MailFact::Queued { letter } => Some(&letter.to),
                 MailFact::Started { .. }
                 | MailFact::Returned { .. }

@@ -14,6 +14,7 @@
 //! is delivered twice; and every letter ends in exactly one of the last five, so that none is lost. The text itself is not
 //! kept here: whoever delivers asks the store for it. What is sent to a runtime never goes to another one.
 
+mod busy;
 mod envelope;
 mod letter;
 mod notice;
@@ -22,9 +23,11 @@ mod receptive;
 mod recovery;
 mod request;
 mod sanitized;
+mod series;
 
+pub use busy::Busy;
 pub use envelope::{envelope, receipts};
-pub use letter::{Category, DeliveryId, Letter, MailId, Mode, Party, Wanted};
+pub use letter::{Category, DeliveryId, Letter, MailId, Mode, Party, Series, Wanted};
 pub use notice::Notice;
 pub use post::{Delivery, Ended, Entry, MailFact, Mailbox, Post, Receipt, Stage, Step};
 pub use receptive::{Due, Hindrance};

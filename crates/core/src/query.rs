@@ -6,6 +6,7 @@ use crate::attention::CallKind;
 use crate::engine::Engine;
 use crate::event::{Health, Place, TargetKind};
 use crate::id::{AgentId, PaneKey, ProcessKey, RuntimeId, ServerId, SessionId, TargetName, WindowId};
+use crate::mail::{Busy, Hindrance};
 use crate::prompt::Prompt;
 use crate::runtime::Runtime;
 use crate::state::{State, Verdict};
@@ -50,6 +51,21 @@ pub struct RuntimeRow {
     pub attention: Attention,
     /// What it asks permission for, where that is what it waits for.
     pub prompt: Option<Prompt>,
+    /// The messages that wait for it.
+    pub mail: Option<MailRow>,
+    /// What it says it has to do.
+    pub busy: Option<Busy>,
+}
+
+/// Messages that wait for a runtime.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MailRow {
+    /// How many.
+    pub waiting: u64,
+    /// Since when the first of them waits.
+    pub since: Timestamp,
+    /// What the next one waits for; nothing if it is about to be delivered.
+    pub hindrance: Option<Hindrance>,
 }
 
 /// What a runtime wants from a person.
@@ -382,7 +398,16 @@ fn runtime_row(engine: &Engine, runtime: &Runtime) -> RuntimeRow {
         },
         // Judging once more is only worth it where there is something to be found.
         prompt: engine.shown_prompt(runtime),
+        mail: mail_row(engine, &runtime.id),
+        busy: engine.state().mail.busy.get(&runtime.id).cloned(),
     }
+}
+
+fn mail_row(engine: &Engine, runtime: &RuntimeId) -> Option<MailRow> {
+    let waiting = engine.state().mail.waiting_for(runtime);
+    let first = waiting.first()?;
+    let since = waiting.iter().map(|entry| entry.waits_since()).min()?;
+    Some(MailRow { waiting: waiting.len() as u64, since, hindrance: engine.mail_hindrance(first) })
 }
 
 type SortKey<'a> = (&'a TargetName, &'a str, &'a ServerId, SessionId, u32, WindowId, u32, &'a PaneKey);

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::action::PromptItem;
+use crate::busy::BusyItem;
 
 /// A list with what was asked for, what it adds up to, and what could not be asked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -144,12 +145,29 @@ pub struct PaneItem {
     /// What it asks permission for, where it waits for that. `approve` and `deny` can be bound to the hash.
     #[serde(default)]
     pub prompt: Option<PromptItem>,
+    /// The messages that wait for it.
+    #[serde(default)]
+    pub mail: Option<MailItem>,
+    /// What it says it has to do between its turns.
+    #[serde(default)]
+    pub busy: Option<BusyItem>,
     /// The working directory of the pane's foreground process.
     pub cwd: Option<String>,
     /// The pane's title.
     pub title: Option<String>,
     /// The name of the pane's foreground process.
     pub command: Option<String>,
+}
+
+/// Messages that wait for an agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MailItem {
+    /// How many.
+    pub waiting: u64,
+    /// Since when the first of them waits, RFC 3339.
+    pub since: String,
+    /// What the next one waits for, as in `estimated_delivery` of a message; `now` if it is about to be delivered.
+    pub waits_for: String,
 }
 
 /// Whether and how a runtime calls the person.

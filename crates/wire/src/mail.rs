@@ -3,10 +3,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::error::ErrorDetail;
+
 /// Asks for a message to be delivered.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PostMessage {
     /// To whom: a reference to an agent.
+    #[serde(default)]
     pub to: String,
     /// The text, up to 64 KiB.
     pub text: String,
@@ -34,6 +37,46 @@ pub struct PostMessage {
     /// The reminder comes again every so many seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every_seconds: Option<u64>,
+}
+
+/// Asks for a message to be delivered to several agents: those that are named, and those that are meant by `all`, `agent` and
+/// `state`, of whom the one that asks is none. Each gets a message of its own.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PostMessages {
+    /// To whom: references to agents.
+    #[serde(default)]
+    pub to: Vec<String>,
+    /// To all agents.
+    #[serde(default)]
+    pub all: bool,
+    /// To all agents of this kind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// To all agents in this state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
+    /// The message, without a recipient. Of its id each one gets one of its own, the same each time.
+    pub message: PostMessage,
+}
+
+/// What became of a message to several agents.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PostedMessages {
+    /// Version of this document.
+    pub schema_version: u32,
+    /// One for each that was meant.
+    pub items: Vec<PostedMessage>,
+}
+
+/// What became of a message to one of several agents.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PostedMessage {
+    /// Who was meant, as it was asked for.
+    pub to: String,
+    /// The message, if it was accepted.
+    pub message: Option<Message>,
+    /// Why it was not.
+    pub error: Option<ErrorDetail>,
 }
 
 /// Asks for a reminder.

@@ -2,15 +2,16 @@
 
 use agtmux_core::action::{ActionFact, Step};
 use agtmux_core::event::{Fact, TargetKind};
-use agtmux_core::mail::{MailFact, MailId};
+use agtmux_core::mail::{Busy, MailFact, MailId};
 use agtmux_core::prompt::Prompt;
 use agtmux_core::query::{self, PaneRow, SessionRow, StateCounts, WindowRow};
 use agtmux_core::time::Timestamp;
 use agtmux_wire::action::PromptItem;
+use agtmux_wire::busy::BusyItem;
 use agtmux_wire::error::ErrorCode;
 use agtmux_wire::list::{
-    AttentionItem, PaneIdentity, PaneItem, SessionIdentity, SessionItem, SessionOnTarget, Summary, TargetError,
-    WindowIdentity, WindowItem,
+    AttentionItem, MailItem, PaneIdentity, PaneItem, SessionIdentity, SessionItem, SessionOnTarget, Summary,
+    TargetError, WindowIdentity, WindowItem,
 };
 use agtmux_wire::stream::{AttentionCall, Frame, RemovedPane};
 use agtmux_wire::{SCHEMA_VERSION, target};
@@ -54,10 +55,21 @@ pub fn pane(view: &PaneView) -> PaneItem {
             unseen: runtime.attention.unseen,
         }),
         prompt: runtime.and_then(|runtime| runtime.prompt.as_ref()).map(prompt),
+        mail: runtime.and_then(|runtime| runtime.mail.as_ref()).map(|mail| MailItem {
+            waiting: mail.waiting,
+            since: time(mail.since),
+            waits_for: mail.hindrance.map_or("now", |hindrance| hindrance.name()).to_owned(),
+        }),
+        busy: runtime.and_then(|runtime| runtime.busy.as_ref()).map(busy),
         cwd: surface.cwd.clone(),
         title: surface.title.clone(),
         command: surface.command.clone(),
     }
+}
+
+/// What an agent says it has to do.
+pub fn busy(busy: &Busy) -> BusyItem {
+    BusyItem { reason: busy.reason.clone(), since: time(busy.since), until: time(busy.until) }
 }
 
 /// What an agent asks permission for.
@@ -256,6 +268,8 @@ fn mail_line(step: &MailFact) -> String {
         MailFact::Unconfirmed { delivery, why } => format!("{delivery} is unconfirmed: {why}"),
         MailFact::Confirmed { letters, by } => format!("{} confirmed by its {}", all(letters), by.name()),
         MailFact::Cancelled { id, by } => format!("{id} was taken back {by}"),
+        MailFact::Busy { reason, by, .. } => format!("busy, told {by}: {reason}"),
+        MailFact::Ready { by, .. } => format!("ready, told {by}"),
     }
 }
 

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::time::Duration;
 
 use agtmux_core::action::{Actor, Verb};
+use agtmux_core::id::RuntimeId;
 use agtmux_core::mail::{Category, Entry, Letter, MailId, Mode, NewLetter, Party, Sanitized, Wanted};
 use agtmux_core::time::{Span, Timestamp};
 use agtmux_wire::SCHEMA_VERSION;
@@ -162,18 +163,20 @@ pub async fn cancel(
 ) -> Answer<Message> {
     let actor = actor::of(&api, peer).await?;
     let entry = find(&api, &id).await?;
-    let writer = entry.letter.from.runtime().cloned();
-    if actor.agent.is_some() && actor.agent != writer {
+    let letter = &entry.letter;
+    let is_its = |agent: &RuntimeId| {
+        letter.from.runtime() == Some(agent) || letter.category == Category::Notice && letter.to == *agent
+    };
+    if actor.agent.as_ref().is_some_and(|agent| !is_its(agent)) {
         let error = CommandError::new(ErrorCode::NotAllowed, format!("{id} is not this agent's message"))
-            .hint("an agent can take back what it wrote itself");
+            .hint("an agent can take back what it wrote itself, and what agtmux has to tell it");
         return Err(error.into());
     }
-    let by = actor.agent.map_or_else(|| format!("uid {}", actor.uid), |agent| agent.to_string());
-    let entry = api.handle.cancel_mail(entry.letter.id, format!("by {by}")).await?;
+    let entry = api.handle.cancel_mail(entry.letter.id, by(&actor)).await?;
     Ok(Json(api.handle.read(move |world| message(world, &entry)).await?))
 }
 
-async fn accept(api: &Api, request: PostMessage, actor: Actor, peer: Peer) -> Result<Message, CommandError> {
+pub(super) async fn accept(api: &Api, request: PostMessage, actor: Actor, peer: Peer) -> Result<Message, CommandError> {
     let PostMessage { to, text, delivery_mode, id, timeout_seconds, reply_to, .. } = request;
     let PostMessage { notify_on_delivery, notify_after_seconds, delay_seconds, every_seconds, .. } = request;
     let text = Sanitized::new(&text).map_err(|objection| {
@@ -209,6 +212,7 @@ async fn accept(api: &Api, request: PostMessage, actor: Actor, peer: Peer) -> Re
         not_before: None,
         every,
         wanted: Wanted { on_delivery: notify_on_delivery, after: notify_after_seconds.map(seconds) },
+        series: None,
     };
     let nonce = new_nonce();
     let entry = handle
@@ -217,8 +221,13 @@ async fn accept(api: &Api, request: PostMessage, actor: Actor, peer: Peer) -> Re
     handle.read(move |world| message(world, &entry)).await
 }
 
+/// Who did something, for people.
+pub(super) fn by(actor: &Actor) -> String {
+    actor.agent.as_ref().map_or_else(|| format!("by uid {}", actor.uid), |agent| format!("by {agent}"))
+}
+
 /// The agent that a reference means, and what it is called.
-fn recipient(world: &World, reference: &str) -> Result<(agtmux_core::id::RuntimeId, String), CommandError> {
+pub(super) fn recipient(world: &World, reference: &str) -> Result<(RuntimeId, String), CommandError> {
     let found = world.engine.resolve_ref(reference)?;
     let living = found.runtime.and_then(|id| world.engine.state().topology.live(&id).cloned());
     let Some(runtime) = living else {
@@ -231,7 +240,7 @@ fn recipient(world: &World, reference: &str) -> Result<(agtmux_core::id::Runtime
     Ok((runtime.id.clone(), runtime.name.unwrap_or_else(|| runtime.id.to_string())))
 }
 
-fn party(world: &World, actor: &Actor, person: Option<String>) -> Party {
+pub(super) fn party(world: &World, actor: &Actor, person: Option<String>) -> Party {
     match &actor.agent {
         None => Party::Person { uid: actor.uid, name: person.unwrap_or_else(|| "somebody".to_owned()) },
         Some(runtime) => {
@@ -243,13 +252,13 @@ fn party(world: &World, actor: &Actor, person: Option<String>) -> Party {
 }
 
 /// What the person at a process is called.
-fn person(pid: u32) -> Option<String> {
+pub(super) fn person(pid: u32) -> Option<String> {
     let environment = platform::process_environment(pid);
     let name = environment.get(OsStr::new("USER"))?.to_str()?.to_owned();
     (!name.is_empty()).then_some(name)
 }
 
-fn seconds(seconds: u64) -> Span {
+pub(super) fn seconds(seconds: u64) -> Span {
     // More than a century is for ever.
     Span::seconds(i64::try_from(seconds).unwrap_or(i64::MAX).min(4_000_000_000))
 }
@@ -270,7 +279,7 @@ fn mail_id(text: &str) -> Result<MailId, CommandError> {
 }
 
 /// How a text begins, on one line, as the log would keep it.
-fn preview(text: &str) -> String {
+pub(super) fn preview(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let line = redact::redact(&line).into_owned();
     if line.chars().count() <= PREVIEW { line } else { line.chars().take(PREVIEW - 1).chain(['…']).collect() }
@@ -291,7 +300,7 @@ async fn find(api: &Api, id: &str) -> Result<Entry, CommandError> {
     })
 }
 
-fn message(world: &World, entry: &Entry) -> Message {
+pub(super) fn message(world: &World, entry: &Entry) -> Message {
     let letter = &entry.letter;
     let ended = entry.stage.ended();
     let waits = ended.is_none().then(|| world.engine.mail_hindrance(entry)).flatten();

@@ -5,12 +5,15 @@
 pub mod actions;
 pub mod answer;
 pub mod audit;
+pub mod busy;
 pub mod convert;
 pub mod daemon;
 pub mod events;
 pub mod explain;
+pub mod inbox;
 pub mod limits;
 pub mod mail;
+pub mod mailings;
 pub mod metrics;
 pub mod next;
 pub mod openapi;

@@ -3,8 +3,8 @@
 use agtmux_wire::audit;
 use agtmux_wire::error::ErrorCode;
 use agtmux_wire::{
-    TMUX_SOCKET_HEADER, action, adopt, approve, attach, daemon, event, explain, kill, list, mail, next, resume, send,
-    spawn, stream, target, view_output, worktree,
+    TMUX_SOCKET_HEADER, action, adopt, approve, attach, busy, daemon, event, explain, inbox, kill, list, mail, next,
+    resume, send, spawn, stream, target, view_output, worktree,
 };
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
@@ -197,6 +197,51 @@ pub fn table() -> Vec<Route> {
             body: None,
             answer: of::<mail::SendQueue>(),
             handler: || get(super::mail::queue),
+        },
+        Route {
+            method: "post",
+            path: "/v1/mailings",
+            summary: "Takes a message for several agents; each gets one of its own",
+            query: None,
+            body: of::<mail::PostMessages>(),
+            answer: of::<mail::PostedMessages>(),
+            handler: || post(super::mailings::post),
+        },
+        Route {
+            method: "get",
+            path: "/v1/inbox",
+            summary: "What waits for an agent and what it was given, with the texts that wait",
+            query: of::<inbox::InboxQuery>(),
+            body: None,
+            answer: of::<inbox::Inbox>(),
+            handler: || get(super::inbox::show),
+        },
+        Route {
+            method: "get",
+            path: "/v1/whoami",
+            summary: "For whom the daemon takes who asks",
+            query: None,
+            body: None,
+            answer: of::<inbox::Whoami>(),
+            handler: || get(super::inbox::whoami),
+        },
+        Route {
+            method: "post",
+            path: "/v1/busy",
+            summary: "Says that an agent has something to do, so that messages that can wait wait",
+            query: None,
+            body: of::<busy::BusyRequest>(),
+            answer: of::<busy::Readiness>(),
+            handler: || post(super::busy::busy),
+        },
+        Route {
+            method: "post",
+            path: "/v1/ready",
+            summary: "Says that an agent has done what it had to do",
+            query: None,
+            body: of::<busy::ReadyRequest>(),
+            answer: of::<busy::Readiness>(),
+            handler: || post(super::busy::ready),
         },
         Route {
             method: "get",

@@ -7,7 +7,7 @@ use agtmux_wire::explain::Explanation;
 use clap::Args;
 use jiff::Timestamp;
 
-use super::list::percent_encode;
+use super::list::{percent_encode, waiting};
 use super::output::printable;
 use super::table::{age, or_dash};
 use super::{Context, output};
@@ -54,6 +54,12 @@ fn render(explanation: &Explanation) -> String {
     line("confidence", &or_dash(pane.confidence.as_deref()));
     if let Some(message) = &pane.attention.message {
         line("message", message);
+    }
+    if let Some(busy) = &pane.busy {
+        line("busy", &format!("{} (until {} at the latest)", busy.reason, busy.until));
+    }
+    if let Some(mail) = &pane.mail {
+        line("mail", &format!("{}, the first for {}", waiting(mail), age(Some(&mail.since), now)));
     }
     if let Some(prompt) = &pane.prompt {
         line("prompt", &format!("{} {}", prompt.hash, prompt.subject.as_deref().unwrap_or_default()));

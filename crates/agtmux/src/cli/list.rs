@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use agtmux_wire::list::{GroupBy, PaneItem, PaneList, SessionList, Summary, TargetError, WindowList};
+use agtmux_wire::list::{GroupBy, MailItem, PaneItem, PaneList, SessionList, Summary, TargetError, WindowList};
 use clap::{Args, Subcommand, ValueEnum};
 use jiff::Timestamp;
 
@@ -227,11 +227,25 @@ pub fn panes_table(list: &PaneList, color: bool) -> String {
                 place(pane),
                 pane.identity.pane_id.clone(),
                 why(pane),
-                pane.attention.message.clone().or_else(|| told_title(pane)).unwrap_or_default(),
+                message(pane),
             ],
         );
     }
     finish(sheet.render(), list.items.is_empty(), "no agent panes", &list.summary, &list.errors)
+}
+
+/// What it says, and what waits for it.
+fn message(pane: &PaneItem) -> String {
+    let said = pane.attention.message.clone().or_else(|| told_title(pane));
+    let busy = pane.busy.as_ref().map(|busy| format!("[busy: {}]", busy.reason));
+    let mail = pane.mail.as_ref().map(|mail| format!("[{}]", waiting(mail)));
+    [said, busy, mail].into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// The messages that wait for an agent, in words.
+pub fn waiting(mail: &MailItem) -> String {
+    let messages = if mail.waiting == 1 { "message" } else { "messages" };
+    format!("{} {messages} {}", mail.waiting, mail.waits_for.replace("now", "about to be delivered").replace('_', " "))
 }
 
 /// The title, unless it is what tmux calls a pane that nobody gave a title: the name of this host.

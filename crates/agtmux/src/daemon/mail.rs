@@ -9,13 +9,15 @@ use agtmux_core::command::Refusal;
 use agtmux_core::engine::Engine;
 use agtmux_core::event::Fact;
 use agtmux_core::id::RuntimeId;
-use agtmux_core::mail::{self, DeliveryId, Entry, Letter, MailFact, MailId, NewLetter, Posted, Receipt};
+use agtmux_core::mail::{self, Busy, DeliveryId, Entry, MailFact, MailId, NewLetter, Posted, Receipt};
+use agtmux_core::time::Span;
 use tokio::sync::{mpsc, oneshot, watch};
 use uuid::Uuid;
 
 use super::gone;
 use super::handle::{Handle, Input};
 use super::mainloop::MainLoop;
+use super::own_mail::OwnMail;
 use crate::error::CommandError;
 use crate::store::{Reader, Text};
 
@@ -38,6 +40,17 @@ pub enum MailAsk {
         by: String,
         /// The message as it is now.
         reply: oneshot::Sender<Result<Entry, CommandError>>,
+    },
+    /// An agent has something to do, with what and for how long, or has done it.
+    Busy {
+        /// Which agent.
+        runtime: RuntimeId,
+        /// With what and for how long; none if it has done it.
+        with: Option<(String, Span)>,
+        /// Who says so, for people.
+        by: String,
+        /// What it has to do now.
+        reply: oneshot::Sender<Result<Option<Busy>, CommandError>>,
     },
     /// A delivery took a step.
     Step {
@@ -71,10 +84,8 @@ pub struct PostOffice {
     steps: watch::Sender<u64>,
     /// Messages whose texts nobody needs any more.
     over: BTreeSet<MailId>,
-    /// For texts that are sent again.
-    reader: Reader,
-    /// A message took a step since it was last asked what there is to say of that.
-    news: bool,
+    /// What agtmux itself writes.
+    pub(super) own: OwnMail,
     /// Deliveries that were under way when the log ended.
     unknown: Vec<DeliveryId>,
     /// What agents said they were given, and could not be logged yet.
@@ -91,12 +102,13 @@ impl PostOffice {
         reader: &Reader,
     ) -> Result<(Self, mpsc::UnboundedReceiver<Errand>, watch::Receiver<u64>), CommandError> {
         let post = &engine.state().mail;
-        let over = reader.texts(None)?.into_keys().filter(|id| post.is_over(id)).collect();
+        let texts = reader.texts(None)?;
+        let over = texts.keys().filter(|id| !post.needs_text(id)).cloned().collect();
         let under_way = post.boxes.values().filter_map(|mailbox| mailbox.under_way.as_ref());
         let unknown = under_way.map(|delivery| delivery.id.clone()).collect();
         let (errands, received) = mpsc::unbounded_channel();
         let (steps, counted) = watch::channel(0);
-        let office = Self { errands, steps, over, reader: reader.clone(), news: true, unknown, unlogged: Vec::new() };
+        let office = Self { errands, steps, over, own: OwnMail::new(engine, texts), unknown, unlogged: Vec::new() };
         Ok((office, received, counted))
     }
 
@@ -106,13 +118,9 @@ impl PostOffice {
             return;
         }
         let post = &engine.state().mail;
-        self.over.extend(touched.iter().filter(|id| post.is_over(id)).cloned());
+        self.over.extend(touched.iter().filter(|id| !post.needs_text(id)).cloned());
         self.steps.send_modify(|steps| *steps += 1);
-        self.news = true;
-    }
-
-    fn has_news(&mut self) -> bool {
-        std::mem::take(&mut self.news)
+        self.own.note_news();
     }
 
     /// Texts to let go of.
@@ -136,39 +144,14 @@ impl MainLoop {
             MailAsk::Cancel { id, by, reply } => {
                 reply.send(self.cancel(&id, &by).await).ok();
             }
+            MailAsk::Busy { runtime, with, by, reply } => {
+                reply.send(self.say_busy(&runtime, with, by).await).ok();
+            }
             MailAsk::Step { step, reply } => {
                 let step = self.world.engine.mail_step(step);
                 reply.send(self.commit_mail(step).await).ok();
             }
             MailAsk::Read { runtime, prompt } => self.confirm(&runtime, &prompt).await,
-        }
-    }
-
-    /// Sends what agtmux itself has to say of messages, and the next of those that come again.
-    pub(super) async fn write_mail(&mut self) {
-        if !self.post.has_news() {
-            return;
-        }
-        for notice in self.world.engine.notices() {
-            self.post_own(notice.letter, notice.text).await;
-        }
-        for (id, next) in self.world.engine.recurring() {
-            match self.post.reader.texts(Some(std::slice::from_ref(&id))) {
-                Ok(mut texts) => {
-                    if let Some(text) = texts.remove(&id) {
-                        self.post_own(next, text).await;
-                    }
-                }
-                Err(error) => tracing::warn!(%error, %id, "a reminder could not be repeated"),
-            }
-        }
-    }
-
-    async fn post_own(&mut self, letter: Letter, text: String) {
-        let id = letter.id.clone();
-        let new = NewLetter { letter, nonce: new_nonce(), delay: None };
-        if let Err(error) = self.post_letter(new, text).await {
-            tracing::debug!(%error, %id, "a message of our own could not be sent");
         }
     }
 
@@ -193,14 +176,16 @@ impl MainLoop {
         }
     }
 
-    async fn post_letter(&mut self, mut new: NewLetter, text: String) -> Result<Entry, CommandError> {
+    pub(super) async fn post_letter(&mut self, mut new: NewLetter, text: String) -> Result<Entry, CommandError> {
         new.letter.queued_at = self.clock.now();
         let id = new.letter.id.clone();
         match self.world.engine.post(new)? {
             Posted::Known(known) => Ok(*known),
             Posted::New(facts) => {
-                self.commit_with(facts, vec![Text::Keep { id: id.clone(), text }]).await?;
-                self.entry(&id)
+                self.commit_with(facts, vec![Text::Keep { id: id.clone(), text: text.clone() }]).await?;
+                let entry = self.entry(&id)?;
+                self.post.own.keep(&entry, text);
+                Ok(entry)
             }
         }
     }
@@ -209,6 +194,21 @@ impl MainLoop {
         let step = self.world.engine.cancel_mail(id, by);
         self.commit_mail(step).await?;
         self.entry(id)
+    }
+
+    async fn say_busy(
+        &mut self,
+        runtime: &RuntimeId,
+        with: Option<(String, Span)>,
+        by: String,
+    ) -> Result<Option<Busy>, CommandError> {
+        let engine = &self.world.engine;
+        let fact = match with {
+            Some((reason, within)) => Some(engine.say_busy(runtime, reason, (self.clock.now(), within), by)?),
+            None => engine.say_ready(runtime, by)?,
+        };
+        self.commit(fact.into_iter().collect()).await?;
+        Ok(self.world.engine.state().mail.busy.get(runtime).cloned())
     }
 
     /// An agent was given a prompt: those of our messages that it is made of have arrived.
@@ -254,6 +254,19 @@ impl Handle {
     /// Refused unless it waits.
     pub async fn cancel_mail(&self, id: MailId, by: String) -> Result<Entry, CommandError> {
         self.ask_post(|reply| MailAsk::Cancel { id, by, reply }).await
+    }
+
+    /// Says that an agent has something to do, with what and for how long, or that it has done it. Gives what it has to do now.
+    ///
+    /// # Errors
+    /// Refused when the agent is over, or for longer than it may be.
+    pub async fn mail_busy(
+        &self,
+        runtime: RuntimeId,
+        with: Option<(String, Span)>,
+        by: String,
+    ) -> Result<Option<Busy>, CommandError> {
+        self.ask_post(|reply| MailAsk::Busy { runtime, with, by, reply }).await
     }
 
     /// Logs a step of a delivery.

@@ -17,6 +17,7 @@ use agtmux_core::id::{PaneKey, RuntimeId, TargetName};
 use agtmux_core::intent::Intent;
 use agtmux_core::reconcile::{self, AgentSight};
 use agtmux_core::signal::SignalEvent;
+use agtmux_core::time::Timestamp;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::actions::Waiting;
@@ -453,11 +454,9 @@ impl MainLoop {
     }
 
     fn until_deadline(&self) -> Duration {
-        let Some(deadline) = self.world.engine.next_deadline() else {
-            return LONGEST_SLEEP;
-        };
-        let wait = deadline.0.saturating_sub(self.clock.now().0).max(0);
-        Duration::from_millis(wait.unsigned_abs()).min(LONGEST_SLEEP)
+        let until = |deadline: Timestamp| deadline.0.saturating_sub(self.clock.now().0).max(0).unsigned_abs();
+        let deadline = self.world.engine.next_deadline().map(|deadline| Duration::from_millis(until(deadline)));
+        deadline.into_iter().chain(self.post.own.wait()).min().unwrap_or(LONGEST_SLEEP).min(LONGEST_SLEEP)
     }
 
     fn snapshot_if_due(&mut self) {

@@ -15,6 +15,7 @@ pub mod log_file;
 pub mod mail;
 pub mod mainloop;
 pub mod observers;
+pub mod own_mail;
 pub mod projection;
 pub mod publish;
 pub mod questions;

@@ -38,6 +38,7 @@ mod servers;
 mod servers_of_agents;
 mod setup;
 mod signals;
+mod sm;
 mod spawn;
 mod stream;
 mod streams;

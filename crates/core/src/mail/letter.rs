@@ -25,6 +25,15 @@ impl MailId {
         fits.then(|| Self(text.to_owned()))
     }
 
+    /// An id that is made of another one: the same each time, and another one for another text. What cannot be an id as it is
+    /// keeps its beginning and gets a digest.
+    pub fn made_of(text: &str) -> Self {
+        Self::parse(text).unwrap_or_else(|| {
+            let plain = text.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
+            Self(digest(&plain.take(40).collect::<String>(), &[text]))
+        })
+    }
+
     /// The id as text.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -195,6 +204,18 @@ pub struct Letter {
     /// What the sender wants to hear of it.
     #[serde(default, skip_serializing_if = "Wanted::is_nothing")]
     pub wanted: Wanted,
+    /// The messages that it comes after, if it came again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub series: Option<Series>,
+}
+
+/// Where a message stands among those that come again and again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Series {
+    /// The first of them.
+    pub of: MailId,
+    /// Its place, counted from one.
+    pub number: u64,
 }
 
 /// What a sender wants to hear of a message.
@@ -232,11 +253,14 @@ impl Letter {
         let (every, at) = (self.every.filter(|every| every.0 > 0)?, self.not_before?);
         let missed = now.0.saturating_sub(at.0).max(0) / every.0;
         let at = at + Span(every.0.saturating_mul(missed + 1));
-        let (base, number) = match self.id.0.rsplit_once("_n") {
-            Some((base, number)) => (base, number.parse().unwrap_or(1)),
-            None => (self.id.as_str(), 1u64),
-        };
-        let id = MailId::parse(&format!("{base}_n{}", number + 1))?;
-        Some(Self { id, not_before: Some(at), ..self.clone() })
+        let number = self.series.as_ref().map_or(1, |series| series.number).saturating_add(1);
+        let series = Series { of: self.first().clone(), number };
+        let id = MailId::made_of(&format!("{}_n{number}", series.of));
+        Some(Self { id, not_before: Some(at), series: Some(series), ..self.clone() })
+    }
+
+    /// The first of the messages that this one is one of.
+    pub fn first(&self) -> &MailId {
+        self.series.as_ref().map_or(&self.id, |series| &series.of)
     }
 }

@@ -29,9 +29,9 @@ impl Engine {
     /// The messages that come again and whose time has come, as they come next.
     pub fn recurring(&self) -> Vec<(MailId, Letter)> {
         let mail = &self.state().mail;
-        let due = mail.letters.values().filter(|entry| entry.waits_until.is_none());
-        // Whoever takes one back wants no more of them.
-        let wanted = due.filter(|entry| entry.stage.ended() != Some(Ended::Cancelled));
+        let due = mail.letters.values().filter(|entry| entry.waits_until.is_none() && entry.is_to_be_followed());
+        // Nobody is reminded who is gone.
+        let wanted = due.filter(|entry| self.state().topology.live(&entry.letter.to).is_some());
         let next = wanted.filter_map(|entry| Some((entry.letter.id.clone(), entry.letter.next(self.now())?)));
         next.filter(|(_, next)| mail.get(&next.id).is_none()).collect()
     }
@@ -45,7 +45,7 @@ impl Engine {
         };
         let (to, original) = (format!("{} ({})", letter.to_name, letter.to), &letter.preview);
         let notice = |kind: &str, text: String, at: Option<Timestamp>| {
-            let id = MailId::parse(&format!("{kind}_{}", letter.id).chars().take(64).collect::<String>())?;
+            let id = MailId::made_of(&format!("{kind}_{}", letter.id));
             let text = format!("{text}\nOriginal: \"{original}\"");
             let letter = Letter {
                 id,
@@ -64,23 +64,24 @@ impl Engine {
                 not_before: at,
                 every: None,
                 wanted: Wanted::default(),
+                series: None,
             };
-            Some(Notice { letter, text })
+            Notice { letter, text }
         };
         let mut notices = Vec::new();
         let is_delivered = matches!(ended, Ended::Confirmed | Ended::Unconfirmed);
         if is_delivered && letter.wanted.on_delivery {
             let how = if ended == Ended::Confirmed { "delivered to" } else { "typed, but not confirmed by," };
-            notices.extend(notice("done", format!("Message {how} {to}"), None));
+            notices.push(notice("done", format!("Message {how} {to}"), None));
         }
         if let Some(after) = letter.wanted.after.filter(|_| is_delivered) {
             let ago = spoken(after);
             let text = format!("Reminder: {ago} since your message to {to} was delivered");
-            notices.extend(notice("look", text, Some(entry.since + after)));
+            notices.push(notice("look", text, Some(entry.since + after)));
         }
         let why = entry.steps.last().map_or("", |step| step.why.as_str());
         if matches!(ended, Ended::Expired | Ended::Dead) {
-            notices.extend(notice("lost", format!("Message to {to} was not delivered: {why}"), None));
+            notices.push(notice("lost", format!("Message to {to} was not delivered: {why}"), None));
         }
         notices
     }

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
+use super::busy::Busy;
 use super::letter::{DeliveryId, Letter, MailId};
 use crate::event::Ending;
 use crate::id::RuntimeId;
@@ -83,11 +84,29 @@ pub enum MailFact {
         /// Who told.
         by: Receipt,
     },
-    /// Somebody does not want it delivered any more.
+    /// Somebody does not want it delivered any more, nor those that would follow it.
     Cancelled {
         /// Which.
         id: MailId,
         /// Who, for people.
+        by: String,
+    },
+    /// An agent has something to do, though it does not look so.
+    Busy {
+        /// Which.
+        runtime: RuntimeId,
+        /// With what, for people.
+        reason: String,
+        /// Until then at the latest.
+        until: Timestamp,
+        /// Who said so, for people.
+        by: String,
+    },
+    /// It has done it.
+    Ready {
+        /// Which.
+        runtime: RuntimeId,
+        /// Who said so, for people.
         by: String,
     },
 }
@@ -199,6 +218,9 @@ pub struct Entry {
     /// Its time has not come.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits_until: Option<Timestamp>,
+    /// None is to follow it any more: the next one is there, or not wanted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub followed: bool,
 }
 
 /// A step that a message took.
@@ -247,20 +269,31 @@ pub struct Post {
     pub boxes: BTreeMap<RuntimeId, Mailbox>,
     /// Those that are over, the oldest first.
     over: VecDeque<MailId>,
+    /// Agents that said that they have something to do.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub busy: BTreeMap<RuntimeId, Busy>,
     /// Those that took a step since this was asked last.
     #[serde(skip)]
-    touched: BTreeSet<MailId>,
+    pub(super) touched: BTreeSet<MailId>,
+    /// Agents for whom something else waits since this was asked last.
+    #[serde(skip)]
+    stirred: BTreeSet<RuntimeId>,
 }
 
 impl Post {
     /// Whether nothing was ever sent.
     pub fn is_empty(&self) -> bool {
-        self.letters.is_empty() && self.boxes.is_empty()
+        self.letters.is_empty() && self.boxes.is_empty() && self.busy.is_empty()
     }
 
     /// The messages that took a step since this was asked last.
     pub(crate) fn take_touched(&mut self) -> BTreeSet<MailId> {
         std::mem::take(&mut self.touched)
+    }
+
+    /// The agents for whom something else waits since this was asked last.
+    pub(crate) fn take_stirred(&mut self) -> BTreeSet<RuntimeId> {
+        std::mem::take(&mut self.stirred)
     }
 
     /// A message.
@@ -277,9 +310,15 @@ impl Post {
         waiting
     }
 
-    /// Whether a message has come to an end, or was never known: nobody needs its text any more.
+    /// Whether a message has come to an end, or was never known.
     pub fn is_over(&self, id: &MailId) -> bool {
         self.letters.get(id).is_none_or(|entry| entry.stage.ended().is_some())
+    }
+
+    /// Whether somebody needs the text of a message: whoever delivers it, or the one that is to follow it.
+    pub fn needs_text(&self, id: &MailId) -> bool {
+        let follows = |entry: &Entry| entry.is_to_be_followed() && self.boxes.contains_key(&entry.letter.to);
+        self.letters.get(id).is_some_and(|entry| entry.stage.ended().is_none() || follows(entry))
     }
 
     /// Whether a fact fits what is known.
@@ -302,8 +341,10 @@ impl Post {
             }
             MailFact::Confirmed { letters, .. } => letters.iter().any(|id| self.can_be_confirmed(id)),
             MailFact::Cancelled { id, .. } => {
-                self.letters.get(id).is_some_and(|entry| matches!(entry.stage, Stage::Queued | Stage::Leased))
+                self.series(id).iter().any(|entry| entry.is_to_be_followed() || entry.can_be_taken_back())
             }
+            MailFact::Busy { .. } => true,
+            MailFact::Ready { runtime, .. } => self.busy.contains_key(runtime),
         }
     }
 
@@ -319,13 +360,22 @@ impl Post {
             MailFact::Queued { letter } => {
                 let waits_until = letter.not_before.filter(|at| *at > now);
                 let letter_kept = (**letter).clone();
-                let mut entry =
-                    Entry { letter: letter_kept, stage: Stage::Queued, since: now, steps: Vec::new(), waits_until };
+                let steps = Vec::new();
+                let mut entry = Entry {
+                    letter: letter_kept,
+                    stage: Stage::Queued,
+                    since: now,
+                    steps,
+                    waits_until,
+                    followed: false,
+                };
                 entry.note(now, "");
+                self.follow(&letter.id, letter.first());
                 if let Some(mailbox) = self.boxes.get_mut(&letter.to) {
                     mailbox.queue.push_back(letter.id.clone());
                 }
                 self.touched.insert(letter.id.clone());
+                self.stirred.insert(letter.to.clone());
                 self.letters.insert(letter.id.clone(), entry);
             }
             MailFact::Leased { delivery, runtime, letters } => {
@@ -355,9 +405,15 @@ impl Post {
                 let letters: Vec<_> = letters.iter().filter(|id| self.can_be_confirmed(id)).cloned().collect();
                 self.end_all(&letters, Ended::Confirmed, now, by.name());
             }
-            MailFact::Cancelled { id, by } => {
-                self.forget_place(id);
-                self.end_all(std::slice::from_ref(id), Ended::Cancelled, now, by);
+            MailFact::Cancelled { id, by } => self.cancel(id, by, now),
+            MailFact::Busy { runtime, reason, until, .. } => {
+                let busy = Busy { reason: reason.clone(), since: now, until: *until };
+                self.busy.insert(runtime.clone(), busy);
+                self.stirred.insert(runtime.clone());
+            }
+            MailFact::Ready { runtime, .. } => {
+                self.busy.remove(runtime);
+                self.stirred.insert(runtime.clone());
             }
         }
         true
@@ -365,6 +421,7 @@ impl Post {
 
     /// An agent is over: what was not delivered to it never will be.
     pub(crate) fn runtime_ended(&mut self, runtime: &RuntimeId, how: Ending, now: Timestamp) {
+        self.busy.remove(runtime);
         let Some(mailbox) = self.boxes.remove(runtime) else { return };
         let why = format!("the agent has ended: {}", how.name());
         let (typed, mut untyped) = match mailbox.under_way {
@@ -383,15 +440,18 @@ impl Post {
         if self.next_deadline().is_none_or(|deadline| deadline > now) {
             return;
         }
-        for mailbox in self.boxes.values_mut() {
-            if mailbox.retry_at.is_some_and(|at| at <= now) {
-                mailbox.retry_at = None;
+        let ready = self.busy.extract_if(.., |_, busy| busy.until <= now);
+        self.stirred.extend(ready.map(|(runtime, _)| runtime));
+        for (runtime, mailbox) in &mut self.boxes {
+            if mailbox.retry_at.take_if(|at| *at <= now).is_some() {
+                self.stirred.insert(runtime.clone());
             }
         }
         for entry in self.letters.values_mut() {
             if entry.stage == Stage::Queued && entry.waits_until.is_some_and(|at| at <= now) {
                 entry.waits_until = None;
                 self.touched.insert(entry.letter.id.clone());
+                self.stirred.insert(entry.letter.to.clone());
             }
         }
         let due = |entry: &Entry| deadline(entry).is_some_and(|deadline| deadline <= now);
@@ -399,7 +459,7 @@ impl Post {
         for entry in due {
             let id = entry.letter.id;
             if entry.stage == Stage::Queued {
-                self.forget_place(&id);
+                self.forget_place(&id, now);
                 self.end_all(&[id], Ended::Expired, now, "it was not delivered in time");
             } else {
                 self.end_all(&[id], Ended::Unconfirmed, now, "the agent did not say that it was given it");
@@ -410,7 +470,8 @@ impl Post {
     /// When time alone changes something.
     pub(crate) fn next_deadline(&self) -> Option<Timestamp> {
         let retries = self.boxes.values().filter_map(|mailbox| mailbox.retry_at);
-        retries.chain(self.letters.values().filter_map(deadline)).min()
+        let busy = self.busy.values().map(|busy| busy.until);
+        retries.chain(busy).chain(self.letters.values().filter_map(deadline)).min()
     }
 
     /// A delivery under way, and whose.
@@ -462,16 +523,17 @@ impl Post {
         self.move_all(&letters, &Stage::Queued, now, why);
     }
 
-    /// Takes a message out of whatever holds it.
-    fn forget_place(&mut self, id: &MailId) {
+    /// Takes a message out of whatever holds it. Whoever was given it to deliver has the others with it: none of them is delivered
+    /// by that delivery, and they wait for the next.
+    pub(super) fn forget_place(&mut self, id: &MailId, now: Timestamp) {
         let Some(entry) = self.letters.get(id) else { return };
         let Some(mailbox) = self.boxes.get_mut(&entry.letter.to) else { return };
         mailbox.queue.retain(|queued| queued != id);
-        if let Some(delivery) = &mut mailbox.under_way {
-            delivery.letters.retain(|leased| leased != id);
+        if let Some(delivery) = mailbox.under_way.take_if(|delivery| delivery.letters.contains(id)) {
+            let others: Vec<_> = delivery.letters.into_iter().filter(|leased| leased != id).collect();
+            others.iter().rev().for_each(|other| mailbox.queue.push_front(other.clone()));
+            self.move_all(&others, &Stage::Queued, now, "one of those that were chosen with it was taken back");
         }
-        // A delivery of nothing is none.
-        mailbox.under_way.take_if(|delivery| delivery.letters.is_empty());
     }
 
     fn move_all(&mut self, letters: &[MailId], stage: &Stage, now: Timestamp, why: &str) {
@@ -480,11 +542,12 @@ impl Post {
                 (entry.stage, entry.since) = (stage.clone(), now);
                 entry.note(now, why);
                 self.touched.insert(id.clone());
+                self.stirred.insert(entry.letter.to.clone());
             }
         }
     }
 
-    fn end_all(&mut self, letters: &[MailId], how: Ended, now: Timestamp, why: &str) {
+    pub(super) fn end_all(&mut self, letters: &[MailId], how: Ended, now: Timestamp, why: &str) {
         self.move_all(letters, &Stage::Ended { how }, now, why);
         for id in letters {
             if !self.over.contains(id) {
@@ -500,6 +563,11 @@ impl Post {
 }
 
 impl Entry {
+    /// Since when it could have been delivered.
+    pub fn waits_since(&self) -> Timestamp {
+        self.letter.not_before.unwrap_or(self.letter.queued_at).max(self.letter.queued_at)
+    }
+
     /// Remembers a step. A message that is tried for days keeps its first steps and its last.
     fn note(&mut self, at: Timestamp, why: &str) {
         if self.steps.len() >= STEPS {

@@ -1,6 +1,6 @@
 //! Whether an agent can be given its mail, and which of it.
 
-use super::letter::{MailId, Mode};
+use super::letter::{Category, MailId, Mode};
 use super::post::{Entry, Post};
 use crate::engine::Engine;
 use crate::event::ProcessState;
@@ -41,6 +41,8 @@ pub enum Hindrance {
     Retry,
     /// The time that was set for it.
     Time,
+    /// The agent to say that it is ready.
+    Busy,
 }
 
 impl Hindrance {
@@ -56,6 +58,7 @@ impl Hindrance {
             Self::Delivery => "waiting_for_a_delivery_under_way",
             Self::Retry => "waiting_to_try_again",
             Self::Time => "waiting_for_its_time",
+            Self::Busy => "waiting_for_ready",
         }
     }
 }
@@ -70,23 +73,26 @@ impl Engine {
 
     fn due(&self, post: &Post, runtime: &RuntimeId) -> Option<Due> {
         let waiting = post.waiting_for(runtime);
-        let first = waiting.first()?;
-        // What waits with less patience is the first, so what it waits for keeps the others waiting too.
-        self.hindrance(runtime, first.letter.mode).is_none().then(|| {
-            let letters =
-                batch(waiting.into_iter().filter(|entry| self.hindrance(runtime, entry.letter.mode).is_none()));
-            Due { runtime: runtime.clone(), letters }
-        })
+        // Found out once for all that wait: there may be many, and they are asked for in every turn.
+        let hindrances = Mode::ALL.map(|mode| (mode, self.hindrance(runtime, mode)));
+        let of = |mode: Mode| hindrances.iter().find(|(of, _)| *of == mode).and_then(|(_, hindrance)| *hindrance);
+        let letters = batch(waiting.into_iter().filter(|entry| keeps(entry, of(entry.letter.mode)).is_none()));
+        (!letters.is_empty()).then(|| Due { runtime: runtime.clone(), letters })
     }
 
     /// What keeps a message from being delivered now.
     pub fn mail_hindrance(&self, entry: &Entry) -> Option<Hindrance> {
-        let is_early = entry.waits_until.is_some();
-        if is_early { Some(Hindrance::Time) } else { self.hindrance(&entry.letter.to, entry.letter.mode) }
+        keeps(entry, self.hindrance(&entry.letter.to, entry.letter.mode))
     }
 
     /// What keeps an agent from being given a message now.
     pub fn hindrance(&self, runtime: &RuntimeId, mode: Mode) -> Option<Hindrance> {
+        let is_busy = mode == Mode::Sequential && self.state().mail.busy.contains_key(runtime);
+        self.occupation(runtime, mode).or(is_busy.then_some(Hindrance::Busy))
+    }
+
+    /// What an agent is seen to be at.
+    fn occupation(&self, runtime: &RuntimeId, mode: Mode) -> Option<Hindrance> {
         let state = self.state();
         let mailbox = state.mail.boxes.get(runtime);
         if mailbox.is_some_and(|mailbox| mailbox.under_way.is_some()) {
@@ -121,6 +127,17 @@ impl Engine {
             (State::Unknown, _) => Some(Hindrance::Unknown),
         }
     }
+}
+
+/// What keeps a message from an agent that something keeps from messages of its mode.
+fn keeps(entry: &Entry, hindrance: Option<Hindrance>) -> Option<Hindrance> {
+    let letter = &entry.letter;
+    if entry.waits_until.is_some() {
+        return Some(Hindrance::Time);
+    }
+    // Whoever is busy and wants to be reminded meanwhile is.
+    let is_own = letter.category == Category::Reminder && letter.from.runtime() == Some(&letter.to);
+    hindrance.filter(|hindrance| *hindrance != Hindrance::Busy || !is_own)
 }
 
 /// The first of those that wait, as many as go together; always one.

@@ -87,6 +87,8 @@ kinds! { mail_kind(MailFact), MAIL:
     MailFact::Unconfirmed { .. } => "unconfirmed",
     MailFact::Confirmed { .. } => "confirmed",
     MailFact::Cancelled { .. } => "cancelled",
+    MailFact::Busy { .. } => "busy",
+    MailFact::Ready { .. } => "ready",
 }
 
 /// The name of the golden file of an event's kind.

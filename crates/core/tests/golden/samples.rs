@@ -139,6 +139,7 @@ fn mail() -> Vec<Fact> {
         not_before: None,
         every: None,
         wanted: Wanted::default(),
+        series: None,
     };
     let steps = [
         MailFact::Opened { runtime: runtime(), nonce: "k7f3".to_owned() },
@@ -154,6 +155,13 @@ fn mail() -> Vec<Fact> {
         MailFact::Unconfirmed { delivery, why: "the daemon ended while it was typed".to_owned() },
         MailFact::Confirmed { letters: vec![id.clone()], by: Receipt::Hook },
         MailFact::Cancelled { id, by: "by uid 1000".to_owned() },
+        MailFact::Busy {
+            runtime: runtime(),
+            reason: "the build runs".to_owned(),
+            until: Timestamp(1_760_003_600_000),
+            by: "by rt_a".to_owned(),
+        },
+        MailFact::Ready { runtime: runtime(), by: "by rt_a".to_owned() },
     ];
     steps.into_iter().map(|step| Fact::Mail(Box::new(step))).collect()
 }

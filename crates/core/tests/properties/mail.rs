@@ -1,7 +1,7 @@
 //! Whatever is asked of the post, in whatever order: no message is lost, none is typed twice, none at anybody else, none too early
 //! (I1, I2, I5, I12).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use agtmux_core::engine::{Engine, EngineState};
 use agtmux_core::event::{Ending, Event, Fact};
@@ -19,7 +19,7 @@ use crate::world::{pane, placed, runtime_id, server_seen, stage, started};
 /// What can happen. The numbers choose among what there is.
 #[derive(Clone, Debug)]
 enum Happening {
-    Post { to: usize, mode: Mode, timeout: bool, delay: Option<i64> },
+    Post { to: usize, mode: Mode, timeout: bool, delay: Option<i64>, again: bool },
     Again(usize),
     Cancel(usize),
     Lease(usize),
@@ -28,6 +28,9 @@ enum Happening {
     Submit(usize),
     Lose(usize),
     Confirm(usize),
+    Repeat,
+    Busy(usize, i64),
+    Ready(usize),
     Wait(i64),
     End(usize),
     Restart,
@@ -36,8 +39,8 @@ enum Happening {
 fn happening() -> impl Strategy<Value = Happening> {
     let mode = prop_oneof![Just(Mode::Sequential), Just(Mode::Important)];
     prop_oneof![
-        6 => (0usize..3, mode, any::<bool>(), prop::option::of(0i64..60_000))
-            .prop_map(|(to, mode, timeout, delay)| Happening::Post { to, mode, timeout, delay }),
+        6 => (0usize..3, mode, any::<bool>(), prop::option::of(0i64..60_000), any::<bool>())
+            .prop_map(|(to, mode, timeout, delay, again)| Happening::Post { to, mode, timeout, delay, again }),
         1 => (0usize..9).prop_map(Happening::Again),
         1 => (0usize..9).prop_map(Happening::Cancel),
         6 => (0usize..3).prop_map(Happening::Lease),
@@ -46,6 +49,9 @@ fn happening() -> impl Strategy<Value = Happening> {
         4 => (0usize..3).prop_map(Happening::Submit),
         1 => (0usize..3).prop_map(Happening::Lose),
         4 => (0usize..9).prop_map(Happening::Confirm),
+        2 => Just(Happening::Repeat),
+        1 => (0usize..3, 1i64..70_000).prop_map(|(n, ms)| Happening::Busy(n, ms)),
+        1 => (0usize..3).prop_map(Happening::Ready),
         2 => (0i64..70_000).prop_map(Happening::Wait),
         1 => (0usize..3).prop_map(Happening::End),
         1 => Just(Happening::Restart),
@@ -61,6 +67,10 @@ struct Town {
     /// How often each message was typed.
     typed: BTreeMap<MailId, u32>,
     ended: BTreeMap<MailId, Ended>,
+    /// What each delivery was given to deliver, which is what it types.
+    given: BTreeMap<DeliveryId, Vec<MailId>>,
+    /// Those that nobody wants to follow any more, by the first of them.
+    unwanted: BTreeSet<MailId>,
 }
 
 impl Town {
@@ -72,6 +82,8 @@ impl Town {
             accepted: Vec::new(),
             typed: BTreeMap::new(),
             ended: BTreeMap::new(),
+            given: BTreeMap::new(),
+            unwanted: BTreeSet::new(),
         };
         town.happen(server_seen(0));
         for (n, pid) in (0..3).zip(100..) {
@@ -139,21 +151,26 @@ impl Town {
             not_before: None,
             every: None,
             wanted: Wanted::default(),
+            series: None,
         }
     }
 
     fn play(&mut self, happening: &Happening) {
         match happening {
-            Happening::Post { to, mode, timeout, delay } => self.post(self.letter(*to, *mode, *timeout), *delay),
+            Happening::Post { to, mode, timeout, delay, again } => {
+                let every = again.then_some(Span(30_000)).filter(|_| delay.is_some());
+                self.post(Letter { every, ..self.letter(*to, *mode, *timeout) }, *delay);
+            }
             Happening::Again(which) => {
                 if let Some(letter) = self.accepted.get(*which).cloned() {
                     self.post(letter, None);
                 }
             }
             Happening::Cancel(which) => {
-                let Some(letter) = self.accepted.get(*which) else { return };
-                if let Ok(fact) = self.engine.cancel_mail(&letter.id.clone(), "me") {
+                let Some(letter) = self.accepted.get(*which).cloned() else { return };
+                if let Ok(fact) = self.engine.cancel_mail(&letter.id, "me") {
                     self.happen(fact);
+                    self.unwanted.extend(letter.every.map(|_| letter.first().clone()));
                 }
             }
             Happening::Lease(n) => {
@@ -161,11 +178,15 @@ impl Town {
                 let waiting = self.engine.state().mail.waiting_for(&runtime);
                 let letters: Vec<_> = waiting.into_iter().take(3).map(|entry| entry.letter.id.clone()).collect();
                 let delivery = DeliveryId::new(format!("dl_{}", self.seq));
-                self.step(MailFact::Leased { delivery, runtime, letters });
+                let given = letters.clone();
+                if self.step(MailFact::Leased { delivery: delivery.clone(), runtime, letters }) {
+                    self.given.insert(delivery, given);
+                }
             }
             Happening::Start(n) => {
+                // Whoever delivers knows what it was given, not what became of it since.
                 let Some(delivery) = self.delivery(*n) else { return };
-                let letters = self.letters_of(&delivery);
+                let letters = self.given[&delivery].clone();
                 if self.step(MailFact::Started { delivery }) {
                     letters.into_iter().for_each(|id| *self.typed.entry(id).or_default() += 1);
                 }
@@ -190,6 +211,23 @@ impl Town {
             Happening::Confirm(which) => {
                 let Some(letter) = self.accepted.get(*which) else { return };
                 self.step(MailFact::Confirmed { letters: vec![letter.id.clone()], by: Receipt::Hook });
+            }
+            Happening::Repeat => {
+                for (_, next) in self.engine.recurring() {
+                    assert!(!self.unwanted.contains(next.first()), "nobody wants {next:?}");
+                    self.post(next, None);
+                }
+            }
+            Happening::Busy(n, ms) => {
+                let said = (Timestamp(self.now), Span(*ms));
+                if let Ok(fact) = self.engine.say_busy(&Self::agent(*n), "a build".to_owned(), said, "me".to_owned()) {
+                    self.happen(fact);
+                }
+            }
+            Happening::Ready(n) => {
+                if let Ok(Some(fact)) = self.engine.say_ready(&Self::agent(*n), "me".to_owned()) {
+                    self.happen(fact);
+                }
             }
             Happening::Wait(ms) => {
                 self.now += ms;
@@ -238,6 +276,9 @@ impl Town {
             let untyped = matches!(entry.stage.ended(), Some(Ended::Expired | Ended::Cancelled | Ended::Dead));
             assert!(typed == 0 || !untyped, "typed, and said not to be delivered: {entry:?}");
             assert!(typed == 1 || entry.stage.ended() != Some(Ended::Confirmed), "confirmed, and never typed");
+            let is_unwanted = self.unwanted.contains(letter.first());
+            let waits = matches!(entry.stage, Stage::Queued | Stage::Leased);
+            assert!(!is_unwanted || !waits, "taken back with its series, and waits: {entry:?}");
         }
     }
 }

@@ -75,6 +75,7 @@ fn letter(id: &MailId, text: &str) -> Letter {
         not_before: None,
         every: None,
         wanted: Wanted::default(),
+        series: None,
     }
 }
 

@@ -1,0 +1,239 @@
+//! `sm send`: to one agent, or to several of whom each gets a message of its own.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use agtmux_wire::error::{ErrorCode, ErrorDetail};
+use agtmux_wire::mail::{Message, PostMessage, PostMessages, PostedMessages};
+use clap::Args;
+use futures_util::future::join_all;
+use serde_json::json;
+
+use super::text::{line, why};
+use crate::cli::list::percent_encode;
+use crate::cli::output::printable;
+use crate::cli::{Context, DurationArg, body, output};
+use crate::error::CommandError;
+
+/// How long `--wait` waits unless told.
+const WAIT: Duration = Duration::from_secs(600);
+
+/// Between what the daemon may take to answer and what is waited for.
+const GRACE: Duration = Duration::from_secs(15);
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The message is on the disk when this returns, and ends in one of three ways: confirmed, when the agent itself says that it\nwas given it; unconfirmed, when it was typed and nobody can say; not delivered. It is never typed into a dialog, over\nsomebody's draft, or at another agent, and never twice.\n\nExamples:\n  sm send reviewer 'the tests are green, please look at the diff'\n  sm send api --file plan.md --important\n  git diff | sm send api - --timeout 10m\n  sm send api 'are you done?' --wait 5m\n\nSeveral agents get a message each; `--json` then prints an array, and the exit code is that of the first that failed:\n  sm send api,web 'main is red, please stop'\n  sm send --to api --to web 'main is red' --id red-1\n  sm send --all 'the schema has changed' --important\n  sm send --agent claude --state idle 'who can take the docs?'"
+)]
+pub struct SendArgs {
+    /// To whom: a name, `%3`, `runtime:ID` or `pane:TARGET/SESSION/WINDOW/PANE`; several with commas. Not with --to, --all,
+    /// --agent or --state
+    #[arg(value_name = "TO")]
+    to: Option<String>,
+    /// The message; `-` reads it from standard input
+    #[arg(value_name = "TEXT", allow_hyphen_values = true, conflicts_with = "file")]
+    text: Option<String>,
+    /// A file that holds the message
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// To this agent too; may be repeated
+    #[arg(long = "to", value_name = "REF", value_delimiter = ',')]
+    also: Vec<String>,
+    /// To all agents but the one that sends it
+    #[arg(long)]
+    all: bool,
+    /// To all agents of this kind, `claude` for instance
+    #[arg(long, value_name = "AGENT")]
+    agent: Option<String>,
+    /// To all agents in this state
+    #[arg(long, value_name = "STATE")]
+    state: Option<String>,
+    /// When its turn has ended, though something in the background may wake it
+    #[arg(long)]
+    important: bool,
+    /// Do not deliver it later than this from now, such as `5m`
+    #[arg(long, value_name = "TIME")]
+    timeout: Option<DurationArg>,
+    /// Tell the agent that sends it when it was delivered
+    #[arg(long)]
+    notify_on_delivery: bool,
+    /// Tell the agent that sends it so long after it was delivered, to look what came of it
+    #[arg(long, value_name = "TIME")]
+    notify_after: Option<DurationArg>,
+    /// The message that it answers
+    #[arg(long, value_name = "ID")]
+    reply_to: Option<String>,
+    /// Wait until it is known what became of it, 10 minutes unless told
+    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = false)]
+    wait: Option<Option<DurationArg>>,
+    /// An id of your own: sent again with it, it is not delivered twice. Of several messages each gets its own, made of it
+    #[arg(long, value_name = "ID")]
+    id: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) async fn run(args: SendArgs, context: &Context) -> Result<(), CommandError> {
+    let wait = args.wait.map(|wait| wait.map_or(WAIT, |DurationArg(wait)| wait));
+    let json = args.json;
+    let (to, message) = request(&args)?;
+    let To::One(to) = to else {
+        return to_several(to, message, wait, json, context).await;
+    };
+    let request = PostMessage { to, ..message };
+    let message: Message = context.client().post("/v1/messages", &request).await?;
+    let message = settled(message, wait, context).await?;
+    if json {
+        output::print_json(&message)?;
+    } else {
+        output::print(&format!("{}\n", line(&message)))?;
+    }
+    if wait.is_some() { verdict(&message) } else { Ok(()) }
+}
+
+/// Who is meant.
+enum To {
+    One(String),
+    Several(Vec<String>),
+    Filtered { named: Vec<String>, all: bool, agent: Option<String>, state: Option<String> },
+}
+
+/// Who is to get what.
+fn request(args: &SendArgs) -> Result<(To, PostMessage), CommandError> {
+    let is_filtered = args.all || args.agent.is_some() || args.state.is_some();
+    let is_said = is_filtered || !args.also.is_empty();
+    // Where it is said otherwise who gets it, a single word is the message.
+    let (to, text) = match (&args.to, &args.text, &args.file) {
+        (Some(text), None, None) if is_said => (None, Some(text)),
+        (to, text, _) => (to.as_ref(), text.as_ref()),
+    };
+    let text = match (text.map(String::as_str), &args.file) {
+        (Some("-"), _) => body::read(Path::new("-"))?,
+        (Some(text), _) => text.to_owned(),
+        (None, Some(file)) => body::read(file)?,
+        (None, None) => {
+            return Err(CommandError::new(ErrorCode::Usage, "there is no message").hint("see `sm send --help`"));
+        }
+    };
+    let mut named = to.map(String::as_str).map(names).unwrap_or_default();
+    let to = if is_filtered {
+        named.extend(args.also.iter().cloned());
+        To::Filtered { named, all: args.all, agent: args.agent.clone(), state: args.state.clone() }
+    } else if args.also.is_empty() && named.len() == 1 {
+        To::One(named.remove(0))
+    } else {
+        named.extend(args.also.iter().cloned());
+        To::Several(named)
+    };
+    if matches!(&to, To::Several(named) if named.is_empty()) {
+        return Err(CommandError::new(ErrorCode::Usage, "it is not said who gets it").hint("see `sm send --help`"));
+    }
+    let message = PostMessage {
+        text,
+        delivery_mode: args.important.then(|| "important".to_owned()),
+        id: args.id.clone(),
+        timeout_seconds: args.timeout.map(|DurationArg(timeout)| timeout.as_secs().max(1)),
+        reply_to: args.reply_to.clone(),
+        notify_on_delivery: args.notify_on_delivery,
+        notify_after_seconds: args.notify_after.map(|DurationArg(after)| after.as_secs().max(1)),
+        ..PostMessage::default()
+    };
+    Ok((to, message))
+}
+
+/// The references in a list. The name of a session may hold a comma, and stands in one kind of reference only.
+fn names(list: &str) -> Vec<String> {
+    if list.starts_with("pane:") {
+        return vec![list.to_owned()];
+    }
+    list.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
+async fn to_several(
+    to: To,
+    message: PostMessage,
+    wait: Option<Duration>,
+    json: bool,
+    context: &Context,
+) -> Result<(), CommandError> {
+    let request = match to {
+        To::One(to) => PostMessages { to: vec![to], message, ..PostMessages::default() },
+        To::Several(to) => PostMessages { to, message, ..PostMessages::default() },
+        To::Filtered { named, all, agent, state } => PostMessages { to: named, all, agent, state, message },
+    };
+    let posted: PostedMessages = context.client().post("/v1/mailings", &request).await?;
+    let answers = posted.items.into_iter().map(|item| async move {
+        let accepted = item.message.ok_or_else(|| item.error.unwrap_or_else(nothing_said));
+        let answer = match accepted {
+            Ok(message) => settled(message, wait, context).await.map_err(ErrorDetail::from),
+            Err(error) => Err(error),
+        };
+        (item.to, answer)
+    });
+    let answers = join_all(answers).await;
+    let is_bad = |message: &Message| wait.is_some() && verdict(message).is_err();
+    let first_bad = answers.iter().filter_map(|(_, answer)| answer.as_ref().ok()).find(|message| is_bad(message));
+    let first_bad = first_bad.map(verdict);
+    answer_each(answers, json, "accepted")?;
+    first_bad.unwrap_or(Ok(()))
+}
+
+fn nothing_said() -> ErrorDetail {
+    CommandError::internal("the daemon said nothing of it").into()
+}
+
+/// Tells what became of each of several messages. Fails as the first of them did, if any did.
+pub(super) fn answer_each(
+    answers: Vec<(String, Result<Message, ErrorDetail>)>,
+    json: bool,
+    what: &str,
+) -> Result<(), CommandError> {
+    let failures = answers.iter().filter_map(|(_, answer)| answer.as_ref().err());
+    let (count, all) = (failures.clone().count(), answers.len());
+    let first = failures.clone().next().map(|error| (error.code, error.hint.clone()));
+    if json {
+        let items = answers.iter().map(|(to, answer)| match answer {
+            Ok(message) => json!(message),
+            Err(error) => json!({ "to": to, "error": error }),
+        });
+        output::print_json(&items.collect::<Vec<_>>())?;
+    } else {
+        for (to, answer) in &answers {
+            match answer {
+                Ok(message) => output::print(&format!("{}\n", line(message)))?,
+                Err(error) => {
+                    output::remark(&printable(&format!("{to}: {} [{}]", error.message, error.code.name())));
+                }
+            }
+        }
+    }
+    let Some((code, hint)) = first else { return Ok(()) };
+    let error = CommandError::new(code, format!("{count} of {all} messages not {what}"));
+    Err(CommandError { hint, ..error })
+}
+
+/// A message when it is known what became of it, or when it was waited long enough.
+async fn settled(message: Message, wait: Option<Duration>, context: &Context) -> Result<Message, CommandError> {
+    let Some(wait) = wait else { return Ok(message) };
+    let path = format!("/v1/messages/{}?wait_ms={}", percent_encode(&message.id), wait.as_millis());
+    context.client().patient(wait + GRACE).get(&path).await
+}
+
+/// What became of a message that was waited for.
+fn verdict(message: &Message) -> Result<(), CommandError> {
+    match message.verdict.as_deref() {
+        Some("confirmed") => Ok(()),
+        None => Err(CommandError::new(ErrorCode::Timeout, format!("{} is still {}", message.id, message.status))
+            .hint(format!("it goes on by itself; `sm show {}` tells", message.id))),
+        Some("unconfirmed") => {
+            Err(CommandError::new(ErrorCode::Unconfirmed, format!("{} is unconfirmed: {}", message.id, why(message)))
+                .hint("look at its pane before you send it again: it may be there already"))
+        }
+        Some(_) => Err(CommandError::new(
+            ErrorCode::PreconditionFailed,
+            format!("{} was not delivered: {}", message.id, why(message)),
+        )
+        .hint("send it again when it can be")),
+    }
+}

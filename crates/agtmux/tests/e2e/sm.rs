@@ -1,0 +1,198 @@
+//! What agents and people do with `sm` besides sending one message to one agent.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::common::{AGTMUX, Composer, Run, TestEnvironment, wait_for};
+
+fn environment() -> TestEnvironment {
+    let environment = TestEnvironment::with_tmux();
+    environment.start_daemon();
+    environment
+}
+
+/// An agent with a composer and a name.
+fn named(environment: &TestEnvironment, name: &str) -> Composer {
+    let composer = Composer::start(environment, "tells=1");
+    environment.agtmux(&["adopt", &composer.pane, "--name", name]).ok();
+    composer
+}
+
+/// Runs `sm` as an agent does, out of the agent's own environment.
+fn as_agent(environment: &TestEnvironment, agent: &Composer, arguments: &[&str]) -> Run {
+    let runtime = environment.pane(&agent.pane).unwrap()["runtime_id"].as_str().unwrap().to_owned();
+    let mut command = environment.command(&[&["sm"], arguments].concat());
+    Run::of(command.env("AGTMUX_RUNTIME_ID", runtime))
+}
+
+#[track_caller]
+fn wait_until(environment: &TestEnvironment, id: &str, status: &str) -> Value {
+    wait_for(&format!("{id} to be {status}"), || {
+        let run = environment.agtmux(&["sm", "show", id, "--json"]);
+        if run.code == 0 && run.json()["status"] == status { Ok(run.json()) } else { Err(format!("{run:#?}")) }
+    })
+}
+
+fn busy(environment: &TestEnvironment, composer: &Composer) {
+    composer.tell("busy");
+    environment.wait_for_pane(&composer.pane, "the agent to be busy", |pane| pane["state"] == "running");
+}
+
+fn ids(array: &Value) -> Vec<String> {
+    let items = array.as_array().unwrap().iter();
+    items.map(|item| item["id"].as_str().unwrap_or("-").to_owned()).collect()
+}
+
+#[test]
+fn several_agents_get_a_message_each_and_once() {
+    let environment = environment();
+    let (api, web) = (named(&environment, "api"), named(&environment, "web"));
+    let send = ["sm", "send", "api,web", "main is red", "--id", "red", "--json", "--wait", "30s"];
+    let sent = environment.agtmux(&send).ok().json();
+    assert_eq!(ids(&sent).iter().collect::<BTreeSet<_>>().len(), 2, "{sent:#}");
+    for (message, name) in sent.as_array().unwrap().iter().zip(["api", "web"]) {
+        assert_eq!((&message["to"]["name"], &message["verdict"]), (&name.into(), &"confirmed".into()), "{sent:#}");
+    }
+    // Asked again, whoever is named in whatever way, it is the same messages.
+    let again = ["sm", "send", "--to", "web", "--to", &api.pane, "main is red", "--id", "red", "--json"];
+    let again = environment.agtmux(&again).ok().json();
+    assert_eq!(ids(&again).into_iter().rev().collect::<Vec<_>>(), ids(&sent));
+    for composer in [&api, &web] {
+        let submitted = composer.submitted();
+        assert_eq!(submitted.len(), 1, "{submitted:#?}");
+        assert!(submitted[0].ends_with("\nmain is red"), "{submitted:#?}");
+    }
+    // Whoever cannot get it keeps it from nobody else, and is told of.
+    let partly = environment.agtmux(&["sm", "send", "nobody,api,%999,api", "still red", "--json"]);
+    assert_eq!(partly.code, 4, "{partly:#?}");
+    let items = partly.json();
+    assert_eq!(items.as_array().unwrap().len(), 3, "{items:#}");
+    assert_eq!((&items[0]["to"], &items[0]["error"]["code"]), (&"nobody".into(), &"E_REF_NOT_FOUND".into()));
+    assert_eq!(items[2]["error"]["code"], "E_REF_NOT_FOUND");
+    wait_until(&environment, items[1]["id"].as_str().unwrap(), "confirmed");
+    let words = environment.agtmux(&["sm", "send", "nobody,api", "red"]);
+    assert!(words.stderr.contains("nobody: ") && words.stderr.contains("1 of 2 messages not accepted"), "{words:#?}");
+    assert!(words.stdout.contains(" for api"), "{words:#?}");
+}
+
+#[test]
+fn all_are_all_others() {
+    let environment = environment();
+    let (lead, api, web) = (named(&environment, "lead"), named(&environment, "api"), named(&environment, "web"));
+    let sent = as_agent(&environment, &lead, &["send", "--all", "hello", "--json"]).ok().json();
+    let to: BTreeSet<_> =
+        sent.as_array().unwrap().iter().map(|message| message["to"]["name"].as_str().unwrap()).collect();
+    assert_eq!(to, BTreeSet::from(["api", "web"]), "{sent:#}");
+    for id in ids(&sent) {
+        wait_until(&environment, &id, "confirmed");
+    }
+    assert_eq!((lead.submitted().len(), api.submitted().len(), web.submitted().len()), (0, 1, 1));
+    busy(&environment, &api);
+    let running = environment.agtmux(&["sm", "send", "--state", "running", "how long?", "--json"]).ok().json();
+    assert_eq!((running.as_array().unwrap().len(), &running[0]["to"]["name"]), (1, &"api".into()), "{running:#}");
+    let nobody = environment.agtmux(&["sm", "send", "--agent", "copilot", "hello", "--json"]);
+    assert_eq!((nobody.code, nobody.error()["code"].as_str()), (4, Some("E_REF_NOT_FOUND")), "{nobody:#?}");
+    let unknown = environment.agtmux(&["sm", "send", "--state", "tired", "hello", "--json"]);
+    assert_eq!((unknown.code, unknown.error()["code"].as_str()), (2, Some("E_UNKNOWN_STATE")), "{unknown:#?}");
+}
+
+#[test]
+fn an_agent_reads_its_own_inbox_and_nobody_elses() {
+    let environment = environment();
+    let (api, web) = (named(&environment, "api"), named(&environment, "web"));
+    let first = environment.agtmux(&["sm", "send", "api", "the first", "--json"]).ok().json();
+    wait_until(&environment, first["id"].as_str().unwrap(), "confirmed");
+    busy(&environment, &api);
+    let text = "two\nlines \u{1b}[31m".replace('\u{1b}', "e");
+    as_agent(&environment, &web, &["send", "api", &text]).ok();
+    let inbox = as_agent(&environment, &api, &["inbox", "--json"]).ok().json();
+    assert_eq!((&inbox["agent"]["name"], inbox["waiting"].as_array().unwrap().len()), (&"api".into(), 1), "{inbox:#}");
+    let waiting = &inbox["waiting"][0];
+    assert_eq!((&waiting["text"], &waiting["message"]["from"]["name"]), (&text.into(), &"web".into()), "{inbox:#}");
+    let given = &inbox["given"][0];
+    assert_eq!((&given["message"]["id"], &given["text"]), (&first["id"], &Value::Null), "{inbox:#}");
+    let other = as_agent(&environment, &web, &["inbox", "api", "--json"]);
+    assert_eq!((other.code, other.error()["code"].as_str()), (4, Some("E_NOT_ALLOWED")), "{other:#?}");
+    let person = environment.agtmux(&["sm", "inbox", "api"]).ok();
+    assert!(person.stdout.starts_with("api: 1 waiting, 1 given lately\n"), "{person:#?}");
+    assert!(person.stdout.contains("from web (rt_") && person.stdout.contains("\n  two\n  lines "), "{person:#?}");
+    let nobody = environment.agtmux(&["sm", "inbox", "--json"]);
+    assert_eq!((nobody.code, nobody.error()["code"].as_str()), (2, Some("E_USAGE")), "{nobody:#?}");
+    // Found out from the kernel, whatever the environment says.
+    let builder = environment.agent("codex");
+    let who = builder.run(&format!("{AGTMUX} sm whoami --json")).ok().json();
+    assert_eq!(who["party"]["id"], environment.pane(&builder.pane).unwrap()["runtime_id"], "{who:#}");
+    assert_eq!(environment.agtmux(&["sm", "whoami", "--json"]).ok().json()["kind"], "person");
+}
+
+#[test]
+fn what_can_wait_waits_for_who_is_busy() {
+    let environment = environment();
+    let (api, web) = (named(&environment, "api"), named(&environment, "web"));
+    let said = as_agent(&environment, &api, &["busy", "the build runs"]).ok();
+    assert!(said.stdout.starts_with("api is busy until ") && said.stdout.ends_with(": the build runs\n"), "{said:#?}");
+    let patient = environment.agtmux(&["sm", "send", "api", "when you can", "--json"]).ok().json();
+    assert_eq!(patient["estimated_delivery"], "waiting_for_ready", "{patient:#}");
+    // It outlives the daemon that was told.
+    environment.kill_daemon();
+    let important = ["sm", "send", "api", "now", "--important", "--wait", "30s", "--json"];
+    assert_eq!(environment.agtmux(&important).ok().json()["verdict"], "confirmed");
+    // What was delivered is confirmed before its delivery is over.
+    let pane = environment
+        .wait_for_pane(&api.pane, "the other one to wait", |pane| pane["mail"]["waits_for"] == "waiting_for_ready");
+    assert_eq!((&pane["busy"]["reason"], &pane["mail"]["waiting"]), (&"the build runs".into(), &1.into()), "{pane:#}");
+    let list = environment.agtmux(&["list", "panes"]).ok().stdout;
+    assert!(list.contains("[busy: the build runs] [1 message waiting for ready]"), "{list}");
+    let explained = environment.agtmux(&["explain", "api"]).ok().stdout;
+    assert!(explained.contains("\nmail        1 message waiting for ready, the first for "), "{explained}");
+    // Nobody but itself and a person has a say in that.
+    let other = as_agent(&environment, &web, &["ready", "api", "--json"]);
+    assert_eq!(other.error()["code"], "E_NOT_ALLOWED", "{other:#?}");
+    assert_eq!(api.submitted().len(), 1);
+    as_agent(&environment, &api, &["ready"]).ok();
+    wait_until(&environment, patient["id"].as_str().unwrap(), "confirmed");
+    // By a person, and for a while only.
+    let busy = environment.agtmux(&["sm", "busy", "web", "--for", "2s", "--json"]).ok().json();
+    assert_eq!(busy["agent"]["name"], "web", "{busy:#}");
+    let waits = environment.agtmux(&["sm", "send", "web", "hello", "--json"]).ok().json();
+    assert_eq!(waits["estimated_delivery"], "waiting_for_ready", "{waits:#}");
+    wait_until(&environment, waits["id"].as_str().unwrap(), "confirmed");
+    let too_long = environment.agtmux(&["sm", "busy", "web", "--for", "25h", "--json"]);
+    assert_eq!(too_long.error()["code"], "E_PRECONDITION_FAILED", "{too_long:#?}");
+    let nobody = environment.agtmux(&["sm", "busy", "--json"]);
+    assert_eq!((nobody.code, nobody.error()["code"].as_str()), (2, Some("E_USAGE")), "{nobody:#?}");
+}
+
+/// Whichever of them is taken back, none follows.
+#[test]
+fn a_series_ends_with_the_one_that_is_taken_back() {
+    let environment = environment();
+    let api = named(&environment, "api");
+    busy(&environment, &api);
+    let first = environment.agtmux(&["sm", "remind", "api", "1s", "again", "--recurring", "--json"]).ok().json();
+    let id = first["id"].as_str().unwrap();
+    wait_until(&environment, &format!("{id}_n3"), "queued");
+    // The first one waits for the agent by now, others for their time.
+    environment.agtmux(&["sm", "remind", "cancel", id]).ok();
+    let left = environment.agtmux(&["sm", "remind", "list", "--json"]).ok().json();
+    assert_eq!(left["items"].as_array().unwrap().len(), 0, "{left:#}");
+    let count =
+        || environment.agtmux(&["sm", "queue", "--all", "--json"]).ok().json()["items"].as_array().unwrap().len();
+    let before = count();
+    // Three more would have come; a message shows that the daemon is at work.
+    let later = environment.agtmux(&["sm", "remind", "api", "3s", "later", "--json"]).ok().json();
+    wait_for("the time to pass", || {
+        let now = environment.agtmux(&["sm", "show", later["id"].as_str().unwrap(), "--json"]).ok().json();
+        if now["estimated_delivery"] == "waiting_for_its_time" { Err(format!("{now:#}")) } else { Ok(()) }
+    });
+    assert_eq!(count(), before + 1);
+    // By kind, and nothing else with them.
+    environment.agtmux(&["sm", "send", "api", "a message", "--id", "mail"]).ok();
+    let cancelled = environment.agtmux(&["sm", "cancel", "--category", "reminder", "api", "--json"]).ok().json();
+    assert_eq!(ids(&cancelled), [later["id"].as_str().unwrap()], "{cancelled:#}");
+    let nothing = environment.agtmux(&["sm", "cancel", "--category", "notice"]).ok();
+    assert_eq!(nothing.stdout, "nothing waits\n");
+    wait_until(&environment, "mail", "queued");
+    assert_eq!(api.submitted(), Vec::<String>::new());
+}

@@ -1,0 +1,259 @@
+//! What is asked of the post by people and agents.
+
+use agtmux_core::event::{Ending, Fact};
+use agtmux_core::id::RuntimeId;
+use agtmux_core::mail::{
+    Category, DeliveryId, Ended, Hindrance, Letter, MailFact, MailId, Mode, NewLetter, Party, Posted, Receipt, Stage,
+    Wanted,
+};
+use agtmux_core::time::{Span, Timestamp};
+
+use crate::world::World;
+
+/// Agents that have nothing to do.
+pub(crate) fn idle_agents<const N: usize>(world: &mut World) -> [RuntimeId; N] {
+    std::array::from_fn(|n| {
+        let n = u32::try_from(n).unwrap();
+        let pane = world.pane("local", "main", (n, "w"), n);
+        world.agent(&pane, "claude", "idle")
+    })
+}
+
+pub(crate) fn agent(runtime: &RuntimeId) -> Party {
+    Party::Agent { runtime: runtime.clone(), name: "agent".to_owned() }
+}
+
+pub(crate) fn person() -> Party {
+    Party::Person { uid: 1_000, name: "me".to_owned() }
+}
+
+pub(crate) fn letter(world: &World, id: &str, from: Party, to: &RuntimeId) -> Letter {
+    Letter {
+        id: MailId::parse(id).unwrap(),
+        to: to.clone(),
+        to_name: "api".to_owned(),
+        from,
+        mode: Mode::Sequential,
+        category: Category::Mail,
+        bytes: 5,
+        digest: Letter::digest_of("hello"),
+        preview: "hello".to_owned(),
+        queued_at: world.engine.now(),
+        timeout: None,
+        reply_to: None,
+        hops: 0,
+        not_before: None,
+        every: None,
+        wanted: Wanted::default(),
+        series: None,
+    }
+}
+
+/// Posts a letter; says why not.
+pub(crate) fn post(world: &mut World, letter: Letter, delay: Option<Span>) -> Result<(), String> {
+    let new = NewLetter { letter, nonce: "k7f3".to_owned(), delay };
+    match world.engine.post(new).map_err(|refusal| refusal.message)? {
+        Posted::New(facts) => facts.into_iter().for_each(|fact| world.apply_at(world.engine.now(), fact)),
+        Posted::Known(_) => {}
+    }
+    Ok(())
+}
+
+fn step(world: &mut World, step: MailFact) -> bool {
+    let fact = world.engine.mail_step(step);
+    fact.map(|fact| world.apply_at(world.engine.now(), fact)).is_ok()
+}
+
+pub(crate) fn pass(world: &mut World, span: Span) {
+    world.apply_at(world.engine.now() + span, Fact::Tick);
+}
+
+fn stage_of(world: &World, id: &str) -> &'static str {
+    world.engine.state().mail.get(&MailId::parse(id).unwrap()).map_or("unknown", |entry| entry.stage.name())
+}
+
+fn due(world: &World) -> Vec<String> {
+    world.engine.mail_due().into_iter().flat_map(|due| due.letters).map(|id| id.to_string()).collect()
+}
+
+fn busy(world: &mut World, runtime: &RuntimeId, within: Span) {
+    let said = (world.engine.now(), within);
+    let fact = world.engine.say_busy(runtime, "a build".to_owned(), said, "by itself".to_owned()).unwrap();
+    world.apply_at(world.engine.now(), fact);
+}
+
+#[test]
+fn who_is_busy_is_given_what_cannot_wait_and_its_own_reminders() {
+    let mut world = World::default();
+    let [api] = idle_agents(&mut world);
+    busy(&mut world, &api, Span::minutes(5));
+    let patient = letter(&world, "patient", person(), &api);
+    post(&mut world, patient, None).unwrap();
+    let important = Letter { mode: Mode::Important, ..letter(&world, "important", person(), &api) };
+    post(&mut world, important, None).unwrap();
+    let own = Letter { category: Category::Reminder, ..letter(&world, "own", agent(&api), &api) };
+    post(&mut world, own, None).unwrap();
+    let asked = Letter { category: Category::Reminder, ..letter(&world, "asked", person(), &api) };
+    post(&mut world, asked, None).unwrap();
+    assert_eq!(due(&world), ["important", "own"]);
+    assert_eq!(world.engine.hindrance(&api, Mode::Sequential), Some(Hindrance::Busy));
+    let ready = world.engine.say_ready(&api, "by itself".to_owned()).unwrap().unwrap();
+    world.apply_at(world.engine.now(), ready);
+    assert_eq!(due(&world), ["important", "patient", "own", "asked"]);
+    assert_eq!(world.engine.say_ready(&api, String::new()), Ok(None), "it is ready already");
+}
+
+#[test]
+fn busy_ends_by_itself_and_with_the_agent() {
+    let mut world = World::default();
+    let [api, web] = idle_agents(&mut world);
+    busy(&mut world, &api, Span::minutes(5));
+    let waits = letter(&world, "waits", person(), &api);
+    post(&mut world, waits, None).unwrap();
+    let until = world.engine.now() + Span::minutes(5);
+    assert!(world.engine.next_deadline().is_some_and(|deadline| deadline <= until));
+    pass(&mut world, Span(5 * 60_000 - 1));
+    assert_eq!(due(&world), Vec::<String>::new());
+    pass(&mut world, Span(1));
+    assert_eq!(due(&world), ["waits"]);
+    busy(&mut world, &web, Span::hours(24));
+    world.apply(Fact::RuntimeEnded { runtime: web.clone(), how: Ending::Exited });
+    assert!(world.engine.state().mail.busy.is_empty());
+    let said = (world.engine.now(), Span::minutes(1));
+    assert!(world.engine.say_busy(&web, String::new(), said, String::new()).is_err(), "it is over");
+    let said = (world.engine.now(), Span::hours(25));
+    assert!(world.engine.say_busy(&api, String::new(), said, String::new()).is_err(), "too long to be forgotten");
+}
+
+/// Posts what comes next of what comes again, as the daemon does.
+fn repeat(world: &mut World) -> usize {
+    let next = world.engine.recurring();
+    let count = next.len();
+    next.into_iter().for_each(|(_, next)| post(world, next, None).unwrap());
+    count
+}
+
+/// A reminder whose first one is where it says, and whose second one waits for its time.
+fn recurring(world: &mut World, to: &RuntimeId) {
+    let reminder =
+        Letter { category: Category::Reminder, every: Some(Span::minutes(1)), ..letter(world, "r_note", person(), to) };
+    post(world, reminder, Some(Span::minutes(1))).unwrap();
+    pass(world, Span::minutes(1));
+    assert_eq!(repeat(world), 1);
+    assert_eq!((stage_of(world, "r_note"), stage_of(world, "r_note_n2")), ("queued", "queued"));
+    assert_eq!(repeat(world), 0, "once");
+}
+
+/// Whichever of them is taken back, and wherever it is, none of them comes any more.
+#[test]
+fn taking_one_back_takes_back_those_that_follow() {
+    let stages: [(&str, &[&str]); 4] = [
+        ("queued", &[]),
+        ("leased", &["leased"]),
+        ("started", &["leased", "started"]),
+        ("confirmed", &["leased", "started", "confirmed"]),
+    ];
+    for (stage, way) in stages {
+        for taken_back in ["r_note", "r_note_n2"] {
+            let mut world = World::default();
+            let [api] = idle_agents(&mut world);
+            recurring(&mut world, &api);
+            let delivery = DeliveryId::new("dl_1");
+            for to in way {
+                let fact = match *to {
+                    "leased" => MailFact::Leased {
+                        delivery: delivery.clone(),
+                        runtime: api.clone(),
+                        letters: vec![MailId::parse("r_note").unwrap()],
+                    },
+                    "started" => MailFact::Started { delivery: delivery.clone() },
+                    _ => MailFact::Confirmed { letters: vec![MailId::parse("r_note").unwrap()], by: Receipt::Hook },
+                };
+                assert!(step(&mut world, fact));
+            }
+            let cancelled = world.engine.cancel_mail(&MailId::parse(taken_back).unwrap(), "by me").unwrap();
+            world.apply_at(world.engine.now(), cancelled);
+            let first = if matches!(stage, "queued" | "leased") { "cancelled" } else { stage };
+            assert_eq!(stage_of(&world, "r_note"), first, "{stage}, {taken_back}");
+            assert_eq!(stage_of(&world, "r_note_n2"), "cancelled", "{stage}, {taken_back}");
+            pass(&mut world, Span::hours(1));
+            assert_eq!(repeat(&mut world), 0, "{stage}, {taken_back}");
+            // What was handed out cannot be typed.
+            assert!(!step(&mut world, MailFact::Started { delivery }), "{stage}, {taken_back}");
+        }
+    }
+}
+
+/// Whoever delivers has read what it was given; what was taken back since is not typed with the rest.
+#[test]
+fn what_is_taken_back_from_a_delivery_ends_the_delivery() {
+    let mut world = World::default();
+    let [api] = idle_agents(&mut world);
+    for id in ["one", "two", "three"] {
+        let letter = letter(&world, id, person(), &api);
+        post(&mut world, letter, None).unwrap();
+    }
+    let letters: Vec<_> = ["one", "two"].map(|id| MailId::parse(id).unwrap()).into();
+    let delivery = DeliveryId::new("dl_1");
+    assert!(step(&mut world, MailFact::Leased { delivery: delivery.clone(), runtime: api, letters }));
+    let cancelled = world.engine.cancel_mail(&MailId::parse("two").unwrap(), "by me").unwrap();
+    world.apply_at(world.engine.now(), cancelled);
+    assert!(!step(&mut world, MailFact::Started { delivery }));
+    assert_eq!(due(&world), ["one", "three"], "in their order, at once");
+    assert_eq!(stage_of(&world, "two"), "cancelled");
+}
+
+/// What a long-lived series is followed by does not depend on what is remembered of it.
+#[test]
+fn a_series_that_was_taken_back_stays_so_when_it_is_forgotten() {
+    let mut world = World::default();
+    let [api] = idle_agents(&mut world);
+    recurring(&mut world, &api);
+    let first = MailId::parse("r_note").unwrap();
+    let delivery = DeliveryId::new("dl_1");
+    let leased = MailFact::Leased { delivery: delivery.clone(), runtime: api.clone(), letters: vec![first.clone()] };
+    assert!(step(&mut world, leased) && step(&mut world, MailFact::Started { delivery }));
+    let cancelled = world.engine.cancel_mail(&MailId::parse("r_note_n2").unwrap(), "by me").unwrap();
+    world.apply_at(world.engine.now(), cancelled);
+    for n in 0..600 {
+        let other = Letter { timeout: Some(Span(1)), ..letter(&world, &format!("other_{n}"), person(), &api) };
+        post(&mut world, other, None).unwrap();
+        pass(&mut world, Span(1));
+    }
+    assert_eq!((stage_of(&world, "r_note"), stage_of(&world, "r_note_n2")), ("started", "unknown"));
+    assert_eq!(repeat(&mut world), 0);
+}
+
+#[test]
+fn ids_that_are_made_of_long_ones_are_told_apart() {
+    let long = "x".repeat(64);
+    let [a, b] = ["a", "b"].map(|end| MailId::made_of(&format!("done_{}{end}", &long[1..])));
+    assert_ne!(a, b);
+    for id in [&a, &b, &MailId::made_of("späte Grüße"), &MailId::made_of("")] {
+        assert_eq!(MailId::parse(id.as_str()).as_ref(), Some(id));
+    }
+    assert_eq!(MailId::made_of("done_m_1").as_str(), "done_m_1");
+    // A series of such a name has as many ids as it has messages.
+    let mut world = World::default();
+    let [api] = idle_agents(&mut world);
+    let mut next =
+        Letter { every: Some(Span(1)), not_before: Some(Timestamp(1)), ..letter(&world, &long, person(), &api) };
+    let mut ids = std::collections::BTreeSet::new();
+    for _ in 0..100 {
+        assert!(ids.insert(next.id.clone()), "{}", next.id);
+        next = next.next(Timestamp(1)).unwrap();
+        assert_eq!(next.first().as_str(), long);
+    }
+}
+
+#[test]
+fn what_is_over_is_not_taken_back() {
+    let mut world = World::default();
+    let [api] = idle_agents(&mut world);
+    let late = Letter { timeout: Some(Span(1)), ..letter(&world, "late", person(), &api) };
+    post(&mut world, late, None).unwrap();
+    pass(&mut world, Span(1));
+    let id = MailId::parse("late").unwrap();
+    assert_eq!(world.engine.state().mail.get(&id).unwrap().stage, Stage::Ended { how: Ended::Expired });
+    assert!(world.engine.cancel_mail(&id, "by me").is_err());
+}
