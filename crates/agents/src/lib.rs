@@ -18,6 +18,8 @@ pub mod following;
 pub mod glance;
 pub mod guess;
 pub mod instructions;
+pub mod interrupt;
+pub mod key;
 pub mod launch;
 mod manifest;
 mod matching;

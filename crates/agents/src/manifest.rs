@@ -9,6 +9,7 @@ use thiserror::Error;
 use toml::Spanned;
 
 use crate::approve::ApproveRules;
+use crate::interrupt::InterruptRules;
 use crate::launch::LaunchRules;
 use crate::screen::{ComposerRules, DialogRules, ScreenRules};
 use crate::send::SendRules;
@@ -51,6 +52,9 @@ pub struct Manifest {
     /// How text is typed at it.
     #[serde(default)]
     pub send: SendRules,
+    /// How a turn of it is interrupted.
+    #[serde(default)]
+    pub interrupt: InterruptRules,
     /// The file in a workspace from which the agent takes instructions, such as `.claude/CLAUDE.md`.
     #[serde(default, deserialize_with = "path_below")]
     pub instructions: Option<String>,

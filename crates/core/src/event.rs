@@ -306,6 +306,7 @@ impl Fact {
                 | MailFact::Ready { runtime, .. } => Some(runtime),
                 MailFact::Queued { letter } => Some(&letter.to),
                 MailFact::Started { .. }
+                | MailFact::Interrupted { .. }
                 | MailFact::Returned { .. }
                 | MailFact::Submitted { .. }
                 | MailFact::Unconfirmed { .. }

@@ -13,7 +13,7 @@ pub struct PostMessage {
     pub to: String,
     /// The text, up to 64 KiB.
     pub text: String,
-    /// `sequential`, when the agent has nothing left to do, or `important`, when its turn has ended.
+    /// `sequential`, when the agent has nothing left to do; `important`, when its turn has ended; or `urgent`, at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery_mode: Option<String>,
     /// An id of one's own: asked again with it, nothing is sent twice.
@@ -101,7 +101,8 @@ pub struct Message {
     pub schema_version: u32,
     /// Its id.
     pub id: String,
-    /// Where it is: `queued`, `leased`, `started`, `submitted`, `confirmed`, `unconfirmed`, `expired`, `cancelled` or `dead`.
+    /// Where it is: `queued`, `leased`, `started`, `submitted`, `confirmed`, `unconfirmed`, `expired`, `cancelled` or `dead`; in the
+    /// answer to whoever sends something urgent, `delivered` once it is at least submitted.
     pub status: String,
     /// What it came to: `confirmed`, `unconfirmed` or `not_delivered`; none while it is under way.
     pub verdict: Option<String>,
@@ -111,6 +112,9 @@ pub struct Message {
     pub delivery_mode: String,
     /// What it waits for.
     pub estimated_delivery: Option<String>,
+    /// Whether a turn was interrupted for it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
     /// To whom.
     pub to: MessageParty,
     /// From whom.

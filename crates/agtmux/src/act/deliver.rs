@@ -5,7 +5,7 @@
 //! heard from its hooks and counts more than anything seen here.
 
 use agtmux_agents::send::Body;
-use agtmux_core::mail::{self, DeliveryId, MailFact, Trace};
+use agtmux_core::mail::{self, DeliveryId, MailFact, Mode, Trace};
 use agtmux_shim::protocol::Progress;
 use agtmux_wire::send::{SendChannel, SendStatus, Sent};
 use tokio::sync::mpsc;
@@ -50,7 +50,8 @@ impl Hands {
         }
         let ids: Vec<_> = load.letters.iter().map(|letter| letter.id.to_string()).collect();
         let detail = format!("mail {}", ids.join(", "));
-        match send::send_mail(self, body, &load.runtime, delivery, detail).await {
+        let interrupts = load.letters.iter().any(|letter| letter.mode == Mode::Urgent);
+        match send::send_mail(self, body, &load.runtime, delivery, interrupts, detail).await {
             Ok(sent) => Some(taken(delivery, &sent)),
             Err(error) if error.code.is_refusal() => returned(error.message),
             Err(error) => Some(MailFact::Unconfirmed { delivery: delivery.clone(), why: error.message }),

@@ -32,6 +32,14 @@ impl Eye {
     /// # Errors
     /// Refused if the agent is gone.
     pub async fn look(&self) -> Result<ScreenReading, CommandError> {
+        Ok(self.see().await?.0)
+    }
+
+    /// The same, with the screen itself.
+    ///
+    /// # Errors
+    /// As [`Self::look`].
+    pub async fn see(&self) -> Result<(ScreenReading, Screen), CommandError> {
         let gone = || {
             let message = format!("{} is not in pane {} any more", self.aimed.runtime, self.pane);
             CommandError::new(ErrorCode::RuntimeStale, message).hint(STALE_HINT)
@@ -44,6 +52,7 @@ impl Eye {
             CommandError::new(ErrorCode::PreconditionFailed, format!("nobody knows {}", self.aimed.agent))
                 .hint("`agtmux agents list` shows the agents that are known")
         })?;
-        Ok(screen::read(manifest, &Screen::parse(&captured.text), &context))
+        let seen = Screen::parse(&captured.text);
+        Ok((screen::read(manifest, &seen, &context), seen))
     }
 }

@@ -10,6 +10,7 @@
 //! got and on what evidence.
 
 mod inject;
+mod interrupt;
 mod paste;
 mod submit;
 
@@ -47,7 +48,7 @@ pub async fn send(hands: &Hands, request: SendRequest, actor: Actor) -> Result<S
     };
     let how = if enter { "and Enter" } else { "without Enter" };
     let detail = format!("{} bytes {how}", body.as_str().len());
-    let letter = Letter { hands: hands.clone(), body, enter, raw, spoken_patience: submit::SPOKEN_PATIENCE };
+    let letter = Letter { enter, raw, ..Letter::new(hands, body) };
     hands.carry_out(Verb::Send, aim, actor, detail, move |snapshot| letter.deliver(snapshot)).await
 }
 
@@ -58,8 +59,7 @@ pub async fn send(hands: &Hands, request: SendRequest, actor: Actor) -> Result<S
 pub async fn send_first(hands: &Hands, body: Body, runtime: &RuntimeId, actor: Actor) -> Result<Sent, CommandError> {
     let aim = Aim { reference: Some(format!("runtime:{runtime}")), ..Aim::default() };
     let detail = format!("the first prompt, {} bytes", body.as_str().len());
-    let spoken_patience = submit::FIRST_PATIENCE;
-    let letter = Letter { hands: hands.clone(), body, enter: true, raw: false, spoken_patience };
+    let letter = Letter { spoken_patience: submit::FIRST_PATIENCE, ..Letter::new(hands, body) };
     hands.carry_out(Verb::Spawn, aim, actor, detail, move |snapshot| letter.deliver(snapshot)).await
 }
 
@@ -72,6 +72,7 @@ pub async fn send_mail(
     body: Body,
     runtime: &RuntimeId,
     delivery: &DeliveryId,
+    interrupts: bool,
     detail: String,
 ) -> Result<Sent, CommandError> {
     // Whether whoever wrote the messages may do so was asked when they were accepted; agtmux itself delivers them.
@@ -86,8 +87,7 @@ pub async fn send_mail(
     };
     let snapshot = hands.handle.prepare(wish, actor.clone()).await?;
     let aim = Aim { snapshot_id: Some(snapshot.action.to_string()), ..Aim::default() };
-    let letter =
-        Letter { hands: hands.clone(), body, enter: true, raw: false, spoken_patience: submit::SPOKEN_PATIENCE };
+    let letter = Letter { interrupts, ..Letter::new(hands, body) };
     hands.carry_out(Verb::Send, aim, actor, detail, move |snapshot| letter.deliver(snapshot)).await
 }
 
@@ -97,6 +97,8 @@ struct Letter {
     body: Body,
     enter: bool,
     raw: bool,
+    /// A turn under way is interrupted for it.
+    interrupts: bool,
     spoken_patience: Duration,
 }
 
@@ -126,6 +128,11 @@ struct Progress {
 }
 
 impl Letter {
+    fn new(hands: &Hands, body: Body) -> Self {
+        let spoken_patience = submit::SPOKEN_PATIENCE;
+        Self { hands: hands.clone(), body, enter: true, raw: false, interrupts: false, spoken_patience }
+    }
+
     async fn deliver(self, snapshot: Snapshot) -> Result<Done<Sent>, CommandError> {
         let aimed = snapshot.runtime.clone().ok_or_else(|| CommandError::internal("no agent to send to"))?;
         let rules = self.rules(&aimed)?;
@@ -151,6 +158,9 @@ impl Letter {
         let spoken_patience = self.spoken_patience;
         let mut desk =
             Desk { hands: self.hands, body: self.body, rules, eye, guard, force, shim, action, spoken_patience };
+        if self.interrupts {
+            desk.interrupt().await?;
+        }
         let pasted = match &desk.shim {
             Some(shim) => desk.inject(shim, &desk.action, self.enter).await?,
             None => desk.paste().await?,

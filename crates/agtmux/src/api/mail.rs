@@ -33,13 +33,17 @@ const PREVIEW: usize = 80;
 /// The longest that somebody may wait for an answer.
 const LONGEST_WAIT: Duration = Duration::from_secs(600);
 
+/// How long the answer to something urgent waits for it to be delivered.
+const URGENT_WAIT: Duration = Duration::from_secs(8);
+
 pub async fn post(
     State(api): State<Api>,
     ConnectInfo(peer): ConnectInfo<Peer>,
     Body(request): Body<PostMessage>,
 ) -> Answer<Message> {
     let actor = actor::of(&api, peer).await?;
-    Ok(Json(accept(&api, request, actor, peer).await?))
+    let message = accept(&api, request, actor, peer).await?;
+    Ok(Json(at_once(&api, message).await?))
 }
 
 /// A message to be delivered later, to whoever asks unless somebody else is named.
@@ -82,7 +86,21 @@ pub async fn post_to(
         notify_after_seconds,
         ..PostMessage::default()
     };
-    Ok(Json(accept(&api, request, actor, peer).await?))
+    let message = accept(&api, request, actor, peer).await?;
+    Ok(Json(at_once(&api, message).await?))
+}
+
+/// Whoever sends something urgent hears that it was delivered, if it is in time.
+async fn at_once(api: &Api, message: Message) -> Result<Message, CommandError> {
+    if message.delivery_mode != Mode::Urgent.name() {
+        return Ok(message);
+    }
+    let is_under_way = |message: &Message| matches!(message.status.as_str(), "queued" | "leased" | "started");
+    let mut message = follow(api, &message.id, URGENT_WAIT, |message| !is_under_way(message)).await?;
+    if matches!(message.status.as_str(), "submitted" | "confirmed") {
+        "delivered".clone_into(&mut message.status);
+    }
+    Ok(message)
 }
 
 /// A message for the agent that the path names. Who sends it is found out, not told.
@@ -144,14 +162,23 @@ pub async fn show(
     Params(query): Params<MessageWait>,
 ) -> Answer<Message> {
     let wait = Duration::from_millis(query.wait_ms.unwrap_or(0)).min(LONGEST_WAIT);
+    Ok(Json(follow(&api, &id, wait, |message| message.verdict.is_some()).await?))
+}
+
+/// A message when it is as somebody wants it to be, or when they have waited long enough.
+async fn follow(
+    api: &Api,
+    id: &str,
+    wait: Duration,
+    is_wanted: impl Fn(&Message) -> bool,
+) -> Result<Message, CommandError> {
     let mut steps = api.handle.mail_steps();
     let until = tokio::time::Instant::now() + wait;
     loop {
         steps.mark_unchanged();
-        let found = look(&api, &id).await?;
-        let is_over = found.verdict.is_some();
-        if is_over || tokio::time::timeout_at(until, steps.changed()).await.is_err() {
-            return Ok(Json(found));
+        let found = look(api, id).await?;
+        if is_wanted(&found) || tokio::time::timeout_at(until, steps.changed()).await.is_err() {
+            return Ok(found);
         }
     }
 }
@@ -312,6 +339,7 @@ pub(super) fn message(world: &World, entry: &Entry) -> Message {
         queue_position: world.engine.mail_position(&letter.to, &letter.id).map(|position| position as u64),
         delivery_mode: letter.mode.name().to_owned(),
         estimated_delivery: ended.is_none().then(|| waits.map_or("now", |waits| waits.name()).to_owned()),
+        interrupted: entry.interrupted,
         to: MessageParty { name: letter.to_name.clone(), id: letter.to.to_string() },
         from: MessageParty { name: letter.from.name().to_owned(), id: letter.from.id() },
         queued_at: time(letter.queued_at),

@@ -73,17 +73,20 @@ pub enum Mode {
     Sequential,
     /// When the agent has ended its turn, though something in the background may wake it.
     Important,
+    /// At once: a turn under way is interrupted.
+    Urgent,
 }
 
 impl Mode {
     /// All modes, the most patient first.
-    pub const ALL: [Self; 2] = [Self::Sequential, Self::Important];
+    pub const ALL: [Self; 3] = [Self::Sequential, Self::Important, Self::Urgent];
 
     /// The name used in the log, the API and the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Sequential => "sequential",
             Self::Important => "important",
+            Self::Urgent => "urgent",
         }
     }
 

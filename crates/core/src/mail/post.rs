@@ -54,6 +54,11 @@ pub enum MailFact {
         /// The delivery.
         delivery: DeliveryId,
     },
+    /// A turn was interrupted for them.
+    Interrupted {
+        /// The delivery.
+        delivery: DeliveryId,
+    },
     /// Nothing was typed.
     Returned {
         /// The delivery.
@@ -221,6 +226,9 @@ pub struct Entry {
     /// None is to follow it any more: the next one is there, or not wanted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub followed: bool,
+    /// A turn was interrupted for it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
 }
 
 /// A step that a message took.
@@ -336,7 +344,9 @@ impl Post {
             }
             MailFact::Started { delivery } => self.under_way(delivery).is_some_and(|(_, delivery)| !delivery.started),
             MailFact::Returned { delivery, .. } => self.under_way(delivery).is_some(),
-            MailFact::Submitted { delivery, .. } | MailFact::Unconfirmed { delivery, .. } => {
+            MailFact::Interrupted { delivery }
+            | MailFact::Submitted { delivery, .. }
+            | MailFact::Unconfirmed { delivery, .. } => {
                 self.under_way(delivery).is_some_and(|(_, delivery)| delivery.started)
             }
             MailFact::Confirmed { letters, .. } => letters.iter().any(|id| self.can_be_confirmed(id)),
@@ -368,6 +378,7 @@ impl Post {
                     steps,
                     waits_until,
                     followed: false,
+                    interrupted: false,
                 };
                 entry.note(now, "");
                 self.follow(&letter.id, letter.first());
@@ -393,6 +404,12 @@ impl Post {
                 self.move_all(&letters, &Stage::Started, now, delivery.as_str());
             }
             MailFact::Returned { delivery, why } => self.take_back(delivery, why, now),
+            MailFact::Interrupted { delivery } => {
+                let letters = self.under_way(delivery).map(|(_, delivery)| delivery.letters.clone());
+                for id in letters.unwrap_or_default() {
+                    self.letters.entry(id).and_modify(|entry| entry.interrupted = true);
+                }
+            }
             MailFact::Submitted { delivery, channel, evidence } => {
                 let letters = self.end_delivery(delivery);
                 self.move_all(&letters, &Stage::Submitted, now, &format!("{channel}: {evidence}"));

@@ -27,6 +27,8 @@ pub enum Hindrance {
     Turn,
     /// What works in the background to end.
     Background,
+    /// The conversation to be compacted: what is typed meanwhile can get lost.
+    Compaction,
     /// Somebody to answer what the agent asks.
     Answer,
     /// The agent to be brought to the foreground.
@@ -51,6 +53,7 @@ impl Hindrance {
         match self {
             Self::Turn => "waiting_for_idle",
             Self::Background => "waiting_for_background_work",
+            Self::Compaction => "waiting_for_compaction",
             Self::Answer => "waiting_for_an_answer",
             Self::Suspended => "waiting_for_foreground",
             Self::Failure => "waiting_for_recovery",
@@ -113,12 +116,13 @@ impl Engine {
             return Some(Hindrance::Answer);
         }
         let verdict = &runtime.verdict;
-        if verdict.confidence == Confidence::Low {
-            return Some(Hindrance::Unknown);
-        }
         match (verdict.state, verdict.reason.as_str()) {
-            (State::Running, _) => Some(Hindrance::Turn),
+            (State::Running, "compacting") => Some(Hindrance::Compaction),
             (State::WaitingApproval, _) | (State::WaitingInput, "dialog") => Some(Hindrance::Answer),
+            // Whatever it does or did, it is looked at before anything is typed.
+            _ if mode == Mode::Urgent => None,
+            _ if verdict.confidence == Confidence::Low => Some(Hindrance::Unknown),
+            (State::Running, _) => Some(Hindrance::Turn),
             (State::Error, "rate_limit" | "usage_limit" | "auth" | "crashed") => Some(Hindrance::Failure),
             (State::Idle | State::Completed, "background_work") if mode == Mode::Sequential => {
                 Some(Hindrance::Background)

@@ -82,6 +82,7 @@ kinds! { mail_kind(MailFact), MAIL:
     MailFact::Queued { .. } => "queued",
     MailFact::Leased { .. } => "leased",
     MailFact::Started { .. } => "started",
+    MailFact::Interrupted { .. } => "interrupted",
     MailFact::Returned { .. } => "returned",
     MailFact::Submitted { .. } => "submitted",
     MailFact::Unconfirmed { .. } => "unconfirmed",

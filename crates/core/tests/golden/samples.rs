@@ -152,7 +152,7 @@ fn mail() -> Vec<Fact> {
             channel: "wrapper".to_owned(),
             evidence: "it left the composer".to_owned(),
         },
-        MailFact::Unconfirmed { delivery, why: "the daemon ended while it was typed".to_owned() },
+        MailFact::Unconfirmed { delivery: delivery.clone(), why: "the daemon ended while it was typed".to_owned() },
         MailFact::Confirmed { letters: vec![id.clone()], by: Receipt::Hook },
         MailFact::Cancelled { id, by: "by uid 1000".to_owned() },
         MailFact::Busy {
@@ -162,6 +162,7 @@ fn mail() -> Vec<Fact> {
             by: "by rt_a".to_owned(),
         },
         MailFact::Ready { runtime: runtime(), by: "by rt_a".to_owned() },
+        MailFact::Interrupted { delivery },
     ];
     steps.into_iter().map(|step| Fact::Mail(Box::new(step))).collect()
 }

@@ -125,7 +125,7 @@ impl Desk {
         }
     }
 
-    fn is_typed_at(&self) -> CommandError {
+    pub(super) fn is_typed_at(&self) -> CommandError {
         let message = format!("somebody types at {}, or has left a text unsent", self.eye.aimed.runtime);
         CommandError::new(ErrorCode::Draft, message).hint("let them send it or clear it first")
     }
@@ -141,7 +141,7 @@ fn refused(why: Refusal) -> CommandError {
     CommandError::new(code, message).hint("nothing was typed")
 }
 
-fn unreachable(error: &ShimError) -> CommandError {
+pub(super) fn unreachable(error: &ShimError) -> CommandError {
     CommandError::new(ErrorCode::RuntimeStale, error.to_string()).hint(STALE_HINT)
 }
 

@@ -51,6 +51,9 @@ pub struct SendArgs {
     /// When its turn has ended, though something in the background may wake it
     #[arg(long)]
     important: bool,
+    /// At once: a turn under way is interrupted. For emergencies
+    #[arg(long, conflicts_with = "important")]
+    urgent: bool,
     /// Do not deliver it later than this from now, such as `5m`
     #[arg(long, value_name = "TIME")]
     timeout: Option<DurationArg>,
@@ -131,7 +134,11 @@ fn request(args: &SendArgs) -> Result<(To, PostMessage), CommandError> {
     }
     let message = PostMessage {
         text,
-        delivery_mode: args.important.then(|| "important".to_owned()),
+        delivery_mode: match (args.important, args.urgent) {
+            (true, _) => Some("important".to_owned()),
+            (_, true) => Some("urgent".to_owned()),
+            (false, false) => None,
+        },
         id: args.id.clone(),
         timeout_seconds: args.timeout.map(|DurationArg(timeout)| timeout.as_secs().max(1)),
         reply_to: args.reply_to.clone(),

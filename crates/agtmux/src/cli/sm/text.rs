@@ -34,7 +34,7 @@ pub(super) fn story(message: &Message) -> String {
         line(message),
         format!("from     {} ({})", from.name, from.id),
         format!("to       {} ({})", to.name, to.id),
-        format!("mode     {}", message.delivery_mode),
+        format!("mode     {}{}", message.delivery_mode, if message.interrupted { ", interrupted a turn" } else { "" }),
         format!("text     {} bytes: {}", message.bytes, message.preview),
     ];
     lines.extend(message.steps.iter().map(|step| format!("{}  {:<11} {}", step.at, step.to, step.why)));

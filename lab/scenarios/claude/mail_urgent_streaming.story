@@ -1,0 +1,9 @@
+# The same while it speaks, and when it has not said a word: then Claude puts the prompt back into the composer, where it stays.
+start
+prompt stream:60
+expect running
+screen tick
+agtmux sm send PANE stop --id letter1 --urgent says letter1 delivered
+agtmux sm show letter1 says interrupted a turn
+told via sm send id=letter1\.[0-9a-f]+\]
+expect completed|idle
