@@ -24,13 +24,15 @@ mod recovery;
 mod request;
 mod sanitized;
 mod series;
+mod stage;
 
 pub use busy::Busy;
 pub use envelope::{envelope, receipts};
 pub use letter::{Category, DeliveryId, Letter, MailId, Mode, Party, Series, Wanted};
 pub use notice::Notice;
-pub use post::{Delivery, Ended, Entry, MailFact, Mailbox, Post, Receipt, Stage, Step};
+pub use post::{Delivery, Entry, MailFact, Mailbox, Post, Receipt, Step};
 pub use receptive::{Due, Hindrance};
 pub use recovery::{Trace, recovered};
 pub use request::{NewLetter, Posted};
 pub use sanitized::{Objection, Sanitized, TEXT_LIMIT};
+pub use stage::{Ended, Stage};

@@ -4,7 +4,8 @@
 //! once whoever asks how often; nobody is told what became of a notice, so that they cause no more of their kind.
 
 use super::letter::{Category, Letter, MailId, Mode, Party, Wanted};
-use super::post::{Ended, Entry};
+use super::post::Entry;
+use super::stage::Ended;
 use crate::engine::Engine;
 use crate::time::{Span, Timestamp};
 
