@@ -1,7 +1,8 @@
 //! Messages that come again and again: each is followed by the next when its time has come, until one of them is taken back.
 
 use super::letter::MailId;
-use super::post::{Ended, Entry, Post, Stage};
+use super::post::{Entry, Post};
+use super::stage::{Ended, Stage};
 use crate::time::Timestamp;
 
 impl Post {
