@@ -73,6 +73,18 @@ pub fn entries(agent: &str, line: &Value) -> Vec<Entry> {
     entries.into_iter().flatten().collect()
 }
 
+/// The texts that an agent's record says its model was given in a person's place, or by hooks. Neither what the agent said nor
+/// what its tools gave is among them, so that nobody can make it seem to have been given something.
+pub fn given(agent: &str, line: &Value) -> Vec<String> {
+    let by_hook = match (agent, line["attachment"]["type"].as_str()) {
+        ("claude", Some("hook_additional_context")) if line["isSidechain"] != true => &line["attachment"]["content"],
+        _ => &Value::Null,
+    };
+    let by_hook = blocks(by_hook).filter_map(Value::as_str).map(str::to_owned);
+    let said = entries(agent, line).into_iter().filter(|entry| entry.who == Who::User).map(|entry| entry.text);
+    said.chain(by_hook).collect()
+}
+
 fn claude(line: &Value) -> Vec<Option<Entry>> {
     let is = |name: &str| line[name].as_bool() == Some(true);
     if is("isSidechain") || is("isMeta") {
@@ -332,6 +344,46 @@ mod tests {
           | a
         ! Request cancelled.
         ");
+    }
+
+    /// An agent that repeats what it read was not given it by that (I25).
+    #[test]
+    fn only_what_stands_in_a_persons_place_was_given() {
+        let given = |agent: &str, line: Value| super::given(agent, &line);
+        let hook = |below: bool| json!({"type": "attachment", "isSidechain": below, "attachment": {"type": "hook_additional_context", "content": ["x"], "hookEvent": "Stop"}});
+        let user = |content: Value| json!({"type": "user", "message": {"role": "user", "content": content}});
+        assert_eq!(given("claude", user(json!("x\ny"))), ["x\ny"]);
+        assert_eq!(given("claude", user(json!([{"type": "text", "text": "x"}]))), ["x"]);
+        assert_eq!(given("claude", hook(false)), ["x"]);
+        let item = |payload: Value| json!({"type": "response_item", "payload": payload});
+        let said = |role: &str| {
+            item(json!({"type": "message", "role": role, "content": [{"type": "input_text", "text": "x"}]}))
+        };
+        assert_eq!(given("codex", said("user")), ["x"]);
+        assert_eq!(given("gemini", json!({"type": "user", "content": [{"text": "x"}]})), ["x"]);
+        assert_eq!(given("copilot", json!({"type": "user.message", "data": {"content": "x"}})), ["x"]);
+        for (agent, line) in [
+            ("claude", user(json!([{"type": "tool_result", "content": "x"}]))),
+            ("claude", hook(true)),
+            (
+                "claude",
+                json!({"type": "attachment", "attachment": {"type": "hook_success", "content": "x", "stdout": "x"}}),
+            ),
+            ("claude", json!({"type": "assistant", "message": {"content": [{"type": "text", "text": "x"}]}})),
+            ("claude", json!({"type": "user", "isSidechain": true, "message": {"content": "x"}})),
+            ("claude", json!({"type": "queue-operation", "operation": "enqueue", "content": "x"})),
+            ("claude", json!({"type": "system", "subtype": "informational", "content": "blocked by hook: x"})),
+            ("codex", said("assistant")),
+            ("codex", item(json!({"type": "function_call_output", "output": "x"}))),
+            (
+                "gemini",
+                json!({"type": "gemini", "content": "x", "toolCalls": [{"name": "t", "status": "success", "resultDisplay": "x"}]}),
+            ),
+            ("copilot", json!({"type": "tool.execution_complete", "data": {"result": {"content": "x"}}})),
+            ("copilot", json!({"type": "assistant.message", "data": {"content": "x"}})),
+        ] {
+            assert_eq!(given(agent, line.clone()), Vec::<String>::new(), "{line}");
+        }
     }
 
     #[test]

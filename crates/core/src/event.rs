@@ -307,6 +307,7 @@ impl Fact {
                 MailFact::Queued { letter } => Some(&letter.to),
                 MailFact::Started { .. }
                 | MailFact::Interrupted { .. }
+                | MailFact::Offered { .. }
                 | MailFact::Returned { .. }
                 | MailFact::Submitted { .. }
                 | MailFact::Unconfirmed { .. }

@@ -21,8 +21,11 @@ pub const HELD: u8 = b'=';
 /// What a hook says once it has passed the answer on to its agent.
 pub const PASSED_ON: u8 = b'!';
 
+/// What a hook says when it has passed nothing on and never will.
+pub const LEFT: u8 = b'-';
+
 /// The longest answer to a hook.
-pub const ANSWER_LIMIT: usize = 64 * 1024;
+pub const ANSWER_LIMIT: usize = 256 * 1024;
 
 /// What stands before the payload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,15 +4,21 @@
 //! for sure, and the messages wait on; or it was typed, and is never typed again. What the agent itself says it was given is
 //! heard from its hooks and counts more than anything seen here.
 
+use std::time::Duration;
+
 use agtmux_agents::send::Body;
 use agtmux_core::mail::{self, DeliveryId, MailFact, Mode, Trace};
 use agtmux_shim::protocol::Progress;
 use agtmux_wire::send::{SendChannel, SendStatus, Sent};
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 
 use super::{Hands, Shim, send};
-use crate::daemon::delivery::is_over;
+use crate::daemon::delivery::{Load, is_over};
 use crate::daemon::mail::Errand;
+
+/// How long it may take to read an agent's own record of its conversation after the daemon was started.
+const RECORD: Duration = Duration::from_secs(3);
 
 /// Delivers whatever is due, each agent's mail apart from the others', until the daemon ends.
 pub async fn run(hands: Hands, mut errands: mpsc::UnboundedReceiver<Errand>) {
@@ -33,8 +39,14 @@ pub async fn run(hands: Hands, mut errands: mpsc::UnboundedReceiver<Errand>) {
 impl Hands {
     /// Makes a delivery. Gives what came of it; nothing if it is not wanted any more.
     async fn deliver(&self, delivery: &DeliveryId) -> Option<MailFact> {
-        let load = self.handle.load_delivery(delivery).await?;
         let returned = |why: String| Some(MailFact::Returned { delivery: delivery.clone(), why });
+        match self.handle.mail_step(MailFact::Started { delivery: delivery.clone() }).await {
+            Ok(()) => {}
+            Err(error) if is_over(&error) => return None,
+            Err(error) => return returned(format!("it could not be logged: {}", error.message)),
+        }
+        // From here on nothing of it can be taken back, so that what is typed is what was started.
+        let load = self.handle.load_delivery(delivery).await?;
         let text = match self.handle.delivery_text(&load).await {
             Ok(text) => text,
             Err(why) => return returned(why),
@@ -43,11 +55,6 @@ impl Hands {
             Ok(body) => body,
             Err(objection) => return returned(objection.to_string()),
         };
-        match self.handle.mail_step(MailFact::Started { delivery: delivery.clone() }).await {
-            Ok(()) => {}
-            Err(error) if is_over(&error) => return None,
-            Err(error) => return returned(format!("it could not be logged: {}", error.message)),
-        }
         let ids: Vec<_> = load.letters.iter().map(|letter| letter.id.to_string()).collect();
         let detail = format!("mail {}", ids.join(", "));
         let interrupts = load.letters.iter().any(|letter| letter.mode == Mode::Urgent);
@@ -59,15 +66,27 @@ impl Hands {
     }
 
     /// Finds out how far a delivery got before this daemon was started. The wrapper of an agent lives as long as the agent and
-    /// knows what it typed; without one, only the agent itself can tell.
+    /// knows what it typed; without one, only the agent itself can tell: its own record is asked before anybody is told that
+    /// nobody knows.
     async fn recover(&self, delivery: &DeliveryId) -> Option<MailFact> {
         let load = self.handle.load_delivery(delivery).await?;
         if !load.is_started {
             return Some(mail::recovered(delivery, &Trace::NotStarted));
         }
+        let trace = if load.by_hook { Trace::Offered } else { self.trace(delivery, &load).await };
+        let recovered = mail::recovered(delivery, &trace);
+        if matches!(recovered, MailFact::Unconfirmed { .. }) {
+            // Whoever is told that nobody can say is told so once, and the agent's own record is about to be read.
+            timeout(RECORD, self.handle.receipts_of(&load)).await.ok();
+        }
+        Some(recovered)
+    }
+
+    /// What is left to be seen of a delivery by keys.
+    async fn trace(&self, delivery: &DeliveryId, load: &Load) -> Trace {
         let by_wrapper = self.manifests.now().get(&load.agent).is_some_and(|manifest| manifest.send.enter == "Enter");
         let shim = if by_wrapper { Shim::of(&self.shims, load.process).await } else { None };
-        let trace = match shim {
+        match shim {
             None => Trace::Nothing { why: None },
             Some(shim) => match shim.state(delivery.as_str()).await {
                 Ok(None) => Trace::Unseen,
@@ -75,8 +94,7 @@ impl Hands {
                 Ok(Some(Progress::Pasting | Progress::Pasted)) => Trace::Unfinished,
                 Err(error) => Trace::Nothing { why: Some(error.to_string()) },
             },
-        };
-        Some(mail::recovered(delivery, &trace))
+        }
     }
 }
 

@@ -264,6 +264,7 @@ fn mail_line(step: &MailFact) -> String {
         MailFact::Leased { delivery, letters, .. } => format!("{delivery}: {} to be delivered", all(letters)),
         MailFact::Started { delivery } => format!("{delivery} is started"),
         MailFact::Interrupted { delivery } => format!("a turn was interrupted for {delivery}"),
+        MailFact::Offered { delivery } => format!("{delivery} is given to a hook"),
         MailFact::Returned { delivery, why } => format!("{delivery} was not made: {why}"),
         MailFact::Submitted { delivery, evidence, .. } => format!("{delivery} is submitted: {evidence}"),
         MailFact::Unconfirmed { delivery, why } => format!("{delivery} is unconfirmed: {why}"),

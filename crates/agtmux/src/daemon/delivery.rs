@@ -25,6 +25,8 @@ pub struct Load {
     pub letters: Vec<Letter>,
     /// Whether they may have been given to it already.
     pub is_started: bool,
+    /// Whether that was to be by a hook of its own.
+    pub by_hook: bool,
     nonce: String,
 }
 
@@ -43,6 +45,7 @@ impl Handle {
                 agent: living.agent.to_string(),
                 letters: letters.collect(),
                 is_started: under_way.started,
+                by_hook: under_way.by_hook,
                 nonce: state.mail.boxes.get(runtime)?.nonce.clone(),
             })
         });
@@ -64,6 +67,19 @@ impl Handle {
             bodies.push(Sanitized::new(&text).map_err(|objection| objection.to_string())?);
         }
         Ok(mail::envelope(&load.nonce, load.letters.iter().zip(&bodies)))
+    }
+
+    /// Waits until it is known of every message of a delivery what became of it.
+    pub async fn receipts_of(&self, load: &Load) {
+        let mut steps = self.mail_steps();
+        let ids: Vec<_> = load.letters.iter().map(|letter| letter.id.clone()).collect();
+        loop {
+            let ids = ids.clone();
+            let is_known = self.read(move |world| ids.iter().all(|id| world.engine.state().mail.is_over(id)));
+            if is_known.await.unwrap_or(true) || steps.changed().await.is_err() {
+                return;
+            }
+        }
     }
 
     /// Logs what came of a delivery. What was given to an agent must not be forgotten, so a log that cannot be written is tried

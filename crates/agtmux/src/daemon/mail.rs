@@ -9,7 +9,7 @@ use agtmux_core::command::Refusal;
 use agtmux_core::engine::Engine;
 use agtmux_core::event::Fact;
 use agtmux_core::id::RuntimeId;
-use agtmux_core::mail::{self, Busy, DeliveryId, Entry, MailFact, MailId, NewLetter, Posted, Receipt};
+use agtmux_core::mail::{self, Busy, DeliveryId, Due, Entry, MailFact, MailId, NewLetter, Opening, Posted, Receipt};
 use agtmux_core::time::Span;
 use tokio::sync::{mpsc, oneshot, watch};
 use uuid::Uuid;
@@ -59,12 +59,23 @@ pub enum MailAsk {
         /// That it is in the log.
         reply: oneshot::Sender<Result<(), CommandError>>,
     },
+    /// The hook of an agent waits: what is to be given to the agent by it is chosen.
+    Offer {
+        /// Which agent.
+        runtime: RuntimeId,
+        /// What it waits at.
+        opening: Opening,
+        /// The delivery, if there is one.
+        reply: oneshot::Sender<Option<DeliveryId>>,
+    },
     /// An agent says what it was given.
     Read {
         /// Which agent.
         runtime: RuntimeId,
         /// What it was given.
         prompt: String,
+        /// By what it says so.
+        by: Receipt,
     },
 }
 
@@ -151,7 +162,15 @@ impl MainLoop {
                 let step = self.world.engine.mail_step(step);
                 reply.send(self.commit_mail(step).await).ok();
             }
-            MailAsk::Read { runtime, prompt } => self.confirm(&runtime, &prompt).await,
+            MailAsk::Offer { runtime, opening, reply } => {
+                let chosen = self.choose_for_hook(&runtime, opening).await;
+                if let Err(Some(delivery)) = reply.send(chosen) {
+                    let why = "the hook waits no more".to_owned();
+                    let step = self.world.engine.mail_step(MailFact::Returned { delivery, why });
+                    self.commit_mail(step).await.ok();
+                }
+            }
+            MailAsk::Read { runtime, prompt, by } => self.confirm(&runtime, &prompt, by).await,
         }
     }
 
@@ -167,13 +186,23 @@ impl MainLoop {
             self.log_receipt(receipt).await;
         }
         for due in self.world.engine.mail_due() {
-            let delivery = DeliveryId::new(format!("dl_{}", Uuid::new_v4().simple()));
-            let leased = MailFact::Leased { delivery: delivery.clone(), runtime: due.runtime, letters: due.letters };
-            let step = self.world.engine.mail_step(leased);
-            if self.commit_mail(step).await.is_ok() {
+            if let Some(delivery) = self.lease(due).await {
                 self.post.errands.send(Errand::Deliver(delivery)).ok();
             }
         }
+    }
+
+    /// Chooses what an agent is given by its hook that waits.
+    async fn choose_for_hook(&mut self, runtime: &RuntimeId, opening: Opening) -> Option<DeliveryId> {
+        let due = self.world.engine.mail_due_at(runtime, opening).filter(|_| self.world.is_synced())?;
+        self.lease(due).await
+    }
+
+    async fn lease(&mut self, due: Due) -> Option<DeliveryId> {
+        let delivery = DeliveryId::new(format!("dl_{}", Uuid::new_v4().simple()));
+        let leased = MailFact::Leased { delivery: delivery.clone(), runtime: due.runtime, letters: due.letters };
+        let step = self.world.engine.mail_step(leased);
+        self.commit_mail(step).await.ok().map(|()| delivery)
     }
 
     pub(super) async fn post_letter(&mut self, mut new: NewLetter, text: String) -> Result<Entry, CommandError> {
@@ -212,12 +241,12 @@ impl MainLoop {
     }
 
     /// An agent was given a prompt: those of our messages that it is made of have arrived.
-    async fn confirm(&mut self, runtime: &RuntimeId, prompt: &str) {
+    async fn confirm(&mut self, runtime: &RuntimeId, prompt: &str, by: Receipt) {
         let post = &self.world.engine.state().mail;
         let Some(mailbox) = post.boxes.get(runtime) else { return };
         let is_its = |id: &MailId| post.get(id).is_some_and(|entry| entry.letter.to == *runtime);
         let letters: Vec<_> = mail::receipts(&mailbox.nonce, prompt).into_iter().filter(is_its).collect();
-        self.log_receipt(MailFact::Confirmed { letters, by: Receipt::Hook }).await;
+        self.log_receipt(MailFact::Confirmed { letters, by }).await;
     }
 
     /// Logs what an agent said it was given. It says so once: what cannot be logged now is logged later.
@@ -277,12 +306,22 @@ impl Handle {
         self.ask_post(|reply| MailAsk::Step { step, reply }).await
     }
 
+    /// What is to be given to an agent by its hook, which waits. Whoever asks delivers it, and says what came of it.
+    ///
+    /// # Errors
+    /// Fails only when the daemon is ending.
+    pub async fn mail_offer(&self, runtime: RuntimeId, opening: Opening) -> Result<Option<DeliveryId>, CommandError> {
+        let (reply, chosen) = oneshot::channel();
+        self.send(Input::Mail(Box::new(MailAsk::Offer { runtime, opening, reply }))).await?;
+        chosen.await.map_err(|_closed| gone())
+    }
+
     /// Learns what an agent says it was given.
     ///
     /// # Errors
     /// Fails only when the daemon is ending.
-    pub async fn mail_read(&self, runtime: RuntimeId, prompt: String) -> Result<(), CommandError> {
-        self.send(Input::Mail(Box::new(MailAsk::Read { runtime, prompt }))).await
+    pub async fn mail_read(&self, runtime: RuntimeId, prompt: String, by: Receipt) -> Result<(), CommandError> {
+        self.send(Input::Mail(Box::new(MailAsk::Read { runtime, prompt, by }))).await
     }
 
     /// Counts the steps of messages.

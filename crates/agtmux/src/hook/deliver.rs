@@ -1,13 +1,13 @@
 //! One message over the hook socket, and one byte back, within a deadline that an agent does not feel. Only a hook whose
 //! question somebody may answer then waits for that, without a deadline of its own: the daemon keeps the time, and
-//! its end is the end of the stream.
+//! its end is the end of the stream. One that is to be given messages waits a moment.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use agtmux_wire::hook::{ANSWER_LIMIT, HELD, PASSED_ON, TAKEN};
+use agtmux_wire::hook::{ANSWER_LIMIT, HELD, TAKEN};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, Shutdown, SocketAddrUnix, SocketType};
@@ -38,11 +38,16 @@ pub(super) fn deliver(socket: &Path, message: &[u8], waits: bool) -> Delivered {
 }
 
 impl Held {
-    /// Waits for the answer; none if there is none. A piece of one is none: the agent would read it as something else.
-    pub(super) fn answer(&self) -> Option<Vec<u8>> {
+    /// Waits for the answer; none if there is none, or not in time. A piece of one is none: the agent would read it as something
+    /// else.
+    pub(super) fn answer(&self, limit: Option<Duration>) -> Option<Vec<u8>> {
         rustix::io::ioctl_fionbio(&self.0, false).ok()?;
+        let deadline = limit.map(|limit| Instant::now() + limit);
         let (mut answer, mut piece) = (Vec::new(), [0; 4096]);
         loop {
+            if let Some(deadline) = deadline {
+                wait(&self.0, PollFlags::IN, deadline).ok()?;
+            }
             match rustix::net::recv(&self.0, &mut piece, RecvFlags::empty()) {
                 Ok((0, _)) | Err(_) if answer.ends_with(b"\n") => return Some(answer),
                 Ok((0, _)) => return None,
@@ -53,9 +58,9 @@ impl Held {
         }
     }
 
-    /// Says that the agent has the answer.
-    pub(super) fn passed_on(&self) {
-        rustix::net::send(&self.0, &[PASSED_ON], SendFlags::empty()).ok();
+    /// Says what became of the answer.
+    pub(super) fn say(&self, word: u8) {
+        rustix::net::send(&self.0, &[word], SendFlags::empty()).ok();
     }
 }
 
@@ -132,7 +137,7 @@ mod tests {
         let delivered = deliver(&path, b"{}", true);
         serving.join().expect("a daemon");
         match delivered {
-            Delivered::Held(held) => held.answer(),
+            Delivered::Held(held) => held.answer(Some(Duration::from_secs(5))),
             Delivered::No | Delivered::Taken => None,
         }
     }

@@ -4,8 +4,10 @@
 //! runtime and reads no configuration. It hands the payload to the daemon with one write and waits for one byte, since
 //! the daemon reads from the kernel whose child it is. A daemon that does not answer soon finds the hook in the spool.
 //!
-//! One event is different: Claude Code's `PermissionRequest` hook may take its time and answer the question, and so waits for
-//! an answer, if the daemon holds the question. It prints that and nothing else, ever.
+//! Some events are different, since Claude Code reads what their hook prints. `PermissionRequest` may take its time and answer the
+//! question, and so waits for an answer, if the daemon holds the question. The ends of a turn and of a tool are moments in which
+//! the agent can be given messages; if any wait, the daemon says so at once, and the hook waits a moment for them. It prints
+//! that and nothing else, ever.
 
 mod argument;
 mod cut;
@@ -16,8 +18,9 @@ use std::env;
 use std::ffi::OsString;
 use std::io::Write;
 use std::panic;
+use std::time::Duration;
 
-use agtmux_wire::hook::{HookHead, Witness};
+use agtmux_wire::hook::{HookHead, LEFT, PASSED_ON, Witness};
 
 use crate::paths::Paths;
 use crate::platform;
@@ -39,11 +42,11 @@ pub fn run(boot_ns: u64, arguments: impl Iterator<Item = OsString>) {
 }
 
 fn tell(boot_ns: u64, call: Call) {
-    let may_wait = takes_an_answer(&call);
+    let patience = takes_an_answer(&call);
     let payload = cut::to_limit(call.payload.map_or_else(stdin::read, String::into_bytes));
     // Without a place there is nobody to tell, and nobody here to tell that.
     let Ok(paths) = Paths::from_env() else { return };
-    let waits = may_wait.then_some(payload.len());
+    let waits = patience.is_some().then_some(payload.len());
     let head = HookHead {
         agent: call.agent,
         event: call.event,
@@ -58,10 +61,13 @@ fn tell(boot_ns: u64, call: Call) {
         Delivered::No => {}
         Delivered::Taken => return,
         Delivered::Held(held) => {
-            if let Some(answer) = held.answer()
-                && std::io::stdout().write_all(&answer).and_then(|()| std::io::stdout().flush()).is_ok()
-            {
-                held.passed_on();
+            match held.answer(patience.and_then(Patience::limit)) {
+                Some(answer) => {
+                    if std::io::stdout().write_all(&answer).and_then(|()| std::io::stdout().flush()).is_ok() {
+                        held.say(PASSED_ON);
+                    }
+                }
+                None => held.say(LEFT),
             }
             return;
         }
@@ -74,10 +80,32 @@ fn tell(boot_ns: u64, call: Call) {
     }
 }
 
-/// Whether the agent goes on showing its dialog while the hook runs, and reads an answer from it. The settings have to name
-/// the event: there the agent also says for how long it would wait.
-fn takes_an_answer(call: &Call) -> bool {
-    call.agent == "claude" && call.event.as_deref() == Some("PermissionRequest")
+/// How long a hook waits for an answer once the daemon has said that there may be one.
+#[derive(Clone, Copy)]
+enum Patience {
+    /// As long as the daemon wants: the agent shows its dialog meanwhile.
+    Endless,
+    /// A moment: the agent does nothing else meanwhile.
+    Short,
+}
+
+impl Patience {
+    const fn limit(self) -> Option<Duration> {
+        match self {
+            Self::Endless => None,
+            Self::Short => Some(Duration::from_secs(1)),
+        }
+    }
+}
+
+/// Whether the agent reads an answer from the hook, and how long that may take. The settings have to name the event: there the agent
+/// also says for how long it would wait.
+fn takes_an_answer(call: &Call) -> Option<Patience> {
+    match (call.agent.as_str(), call.event.as_deref()?) {
+        ("claude", "PermissionRequest") => Some(Patience::Endless),
+        ("claude", "Stop" | "PostToolUse") => Some(Patience::Short),
+        _ => None,
+    }
 }
 
 fn variable(name: &str) -> Option<String> {

@@ -39,6 +39,11 @@ pub fn receipts(nonce: &str, text: &str) -> Vec<MailId> {
     text.lines().filter_map(|line| receipt(nonce, line)).collect()
 }
 
+/// Whether it is worth a look if a text, however it is written down, was made by [`envelope`].
+pub fn may_hold_receipts(text: &str) -> bool {
+    text.contains(BEFORE_ID) || text.contains(SYSTEM)
+}
+
 fn receipt(nonce: &str, line: &str) -> Option<MailId> {
     let line = line.trim();
     let token = match line.strip_prefix(SYSTEM) {

@@ -60,7 +60,12 @@ pub enum MailFact {
         /// The delivery.
         delivery: DeliveryId,
     },
-    /// Nothing was typed.
+    /// From now on the agent's hook, which waits, may have passed them on to it.
+    Offered {
+        /// The delivery.
+        delivery: DeliveryId,
+    },
+    /// Nothing was typed, and no hook passed anything on.
     Returned {
         /// The delivery.
         delivery: DeliveryId,
@@ -177,8 +182,11 @@ pub struct Delivery {
     pub id: DeliveryId,
     /// Which messages, in order.
     pub letters: Vec<MailId>,
-    /// Whether they may have been typed.
+    /// Whether the agent may have been given them.
     pub started: bool,
+    /// Whether that is by a hook of its own, and not by keys.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_hook: bool,
 }
 
 /// What waits for one agent.
@@ -270,7 +278,9 @@ impl Post {
                 let is_free = self.boxes.get(runtime).is_some_and(|mailbox| mailbox.under_way.is_none());
                 is_free && !letters.is_empty() && letters.iter().all(|id| queued(id) && is_its(id))
             }
-            MailFact::Started { delivery } => self.under_way(delivery).is_some_and(|(_, delivery)| !delivery.started),
+            MailFact::Started { delivery } | MailFact::Offered { delivery } => {
+                self.under_way(delivery).is_some_and(|(_, delivery)| !delivery.started)
+            }
             MailFact::Returned { delivery, .. } => self.under_way(delivery).is_some(),
             MailFact::Interrupted { delivery }
             | MailFact::Submitted { delivery, .. }
@@ -320,14 +330,15 @@ impl Post {
             MailFact::Leased { delivery, runtime, letters } => {
                 if let Some(mailbox) = self.boxes.get_mut(runtime) {
                     mailbox.queue.retain(|id| !letters.contains(id));
-                    let under_way = Delivery { id: delivery.clone(), letters: letters.clone(), started: false };
-                    mailbox.under_way = Some(under_way);
+                    let (id, letters) = (delivery.clone(), letters.clone());
+                    mailbox.under_way = Some(Delivery { id, letters, started: false, by_hook: false });
                 }
                 self.move_all(letters, &Stage::Leased, now, delivery.as_str());
             }
-            MailFact::Started { delivery } => {
+            MailFact::Started { delivery } | MailFact::Offered { delivery } => {
                 let Some((_, under_way)) = self.under_way_mut(delivery) else { return false };
                 under_way.started = true;
+                under_way.by_hook = matches!(fact, MailFact::Offered { .. });
                 let letters = under_way.letters.clone();
                 self.move_all(&letters, &Stage::Started, now, delivery.as_str());
             }

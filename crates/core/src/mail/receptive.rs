@@ -134,7 +134,7 @@ impl Engine {
 }
 
 /// What keeps a message from an agent that something keeps from messages of its mode.
-fn keeps(entry: &Entry, hindrance: Option<Hindrance>) -> Option<Hindrance> {
+pub(super) fn keeps(entry: &Entry, hindrance: Option<Hindrance>) -> Option<Hindrance> {
     let letter = &entry.letter;
     if entry.waits_until.is_some() {
         return Some(Hindrance::Time);

@@ -83,6 +83,7 @@ kinds! { mail_kind(MailFact), MAIL:
     MailFact::Leased { .. } => "leased",
     MailFact::Started { .. } => "started",
     MailFact::Interrupted { .. } => "interrupted",
+    MailFact::Offered { .. } => "offered",
     MailFact::Returned { .. } => "returned",
     MailFact::Submitted { .. } => "submitted",
     MailFact::Unconfirmed { .. } => "unconfirmed",

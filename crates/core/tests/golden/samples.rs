@@ -163,6 +163,7 @@ fn mail() -> Vec<Fact> {
         },
         MailFact::Ready { runtime: runtime(), by: "by rt_a".to_owned() },
         MailFact::Interrupted { delivery },
+        MailFact::Offered { delivery: DeliveryId::new("dl_1") },
     ];
     steps.into_iter().map(|step| Fact::Mail(Box::new(step))).collect()
 }

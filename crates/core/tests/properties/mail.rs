@@ -7,8 +7,8 @@ use agtmux_core::engine::{Engine, EngineState};
 use agtmux_core::event::{Ending, Event, Fact};
 use agtmux_core::id::RuntimeId;
 use agtmux_core::mail::{
-    Category, DeliveryId, Ended, Letter, MailFact, MailId, Mode, NewLetter, Party, Posted, Receipt, Sanitized, Stage,
-    Wanted, envelope, receipts,
+    Category, DeliveryId, Ended, Letter, MailFact, MailId, Mode, NewLetter, Opening, Party, Posted, Receipt, Sanitized,
+    Stage, Wanted, envelope, receipts,
 };
 use agtmux_core::time::{Span, Timestamp};
 use proptest::prelude::*;
@@ -174,6 +174,7 @@ impl Town {
                 }
             }
             Happening::Lease(n) => {
+                self.check_openings();
                 let runtime = Self::agent(*n);
                 let waiting = self.engine.state().mail.waiting_for(&runtime);
                 let letters: Vec<_> = waiting.into_iter().take(3).map(|entry| entry.letter.id.clone()).collect();
@@ -187,7 +188,12 @@ impl Town {
                 // Whoever delivers knows what it was given, not what became of it since.
                 let Some(delivery) = self.delivery(*n) else { return };
                 let letters = self.given[&delivery].clone();
-                if self.step(MailFact::Started { delivery }) {
+                // By keys, or by a hook: it is given once.
+                let step = match self.seq % 2 {
+                    0 => MailFact::Started { delivery },
+                    _ => MailFact::Offered { delivery },
+                };
+                if self.step(step) {
                     letters.into_iter().for_each(|id| *self.typed.entry(id).or_default() += 1);
                 }
             }
@@ -239,6 +245,27 @@ impl Town {
                 let restored: EngineState = serde_json::from_str(&stored).unwrap();
                 assert_eq!(&restored, self.engine.state());
                 self.engine = Engine::restore(restored);
+            }
+        }
+    }
+
+    /// A hook that waits is given what waits and nothing else, and what is patient only where the agent is done.
+    fn check_openings(&self) {
+        let post = &self.engine.state().mail;
+        for (n, background, answered) in (0..3).flat_map(|n| [(n, 0, 0), (n, 1, 4), (n, 0, 5)]) {
+            let waiting: Vec<_> = post.waiting_for(&Self::agent(n)).into_iter().map(|entry| &entry.letter).collect();
+            let is_free = post.boxes.get(&Self::agent(n)).is_some_and(|mailbox| mailbox.under_way.is_none());
+            for opening in [Opening::TurnEnd { background, answered }, Opening::ToolEnd] {
+                let is_done = opening == Opening::TurnEnd { background: 0, answered: 0 };
+                let is_patient = is_done && !post.busy.contains_key(&Self::agent(n));
+                let is_over = matches!(opening, Opening::TurnEnd { answered: 5.., .. });
+                let wanted = waiting.iter().filter(|letter| is_patient || letter.mode != Mode::Sequential);
+                let wanted: Vec<_> = wanted.filter(|_| is_free && !is_over).map(|letter| letter.id.clone()).collect();
+                let due = self.engine.mail_due_at(&Self::agent(n), opening);
+                assert!(due.as_ref().is_none_or(|due| due.runtime == Self::agent(n)));
+                let letters = due.map(|due| due.letters);
+                let fitting = wanted.len().min(10);
+                assert_eq!(letters, (fitting > 0).then(|| wanted[..fitting].to_vec()), "{opening:?}");
             }
         }
     }
@@ -349,4 +376,20 @@ fn agents_that_answer_each_other_come_to_an_end() {
         town.post(Letter { from: party, category: Category::Reminder, ..reminder }, Some(1));
         assert_eq!(town.accepted.len(), before + 1);
     }
+}
+
+/// What a hook would be given only a piece of is left to the keys, and nothing overtakes it on that way.
+#[test]
+fn what_is_too_long_for_a_hook_keeps_its_place() {
+    let mut town = Town::new();
+    for bytes in [5_000, 1_000, 2_000, 10] {
+        let letter = Letter { bytes, ..town.letter(0, Mode::Sequential, false) };
+        town.post(letter, None);
+    }
+    let opening = Opening::TurnEnd { background: 0, answered: 0 };
+    let due = |town: &Town| town.engine.mail_due_at(&Town::agent(0), opening).map_or(0, |due| due.letters.len());
+    assert_eq!(due(&town), 2);
+    let letter = Letter { bytes: 7_000, ..town.letter(0, Mode::Important, false) };
+    town.post(letter, None);
+    assert_eq!(due(&town), 0);
 }

@@ -53,6 +53,7 @@ impl Trace for EventsFile {
 fn entry(line: &str) -> Entry {
     let read = schmux::event_line(line);
     Entry {
+        given: Vec::new(),
         readings: read.reading.into_iter().collect(),
         session: read.resume_id,
         time: read.time.as_deref().and_then(time_of),

@@ -17,6 +17,8 @@ use crate::platform;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) readings: Vec<Reading>,
+    /// What it says the agent was given, as far as messages of ours may be in it.
+    pub(super) given: Vec<String>,
     /// The agent's id of its conversation.
     pub(super) session: Option<String>,
     /// When it was written, as the line says.
@@ -61,6 +63,7 @@ impl Journal {
         for (line, entry, moment) in entries {
             let moment = moment.not_before(last);
             last = moment.boot_ns;
+            news.give(member, entry.given);
             if let Some(session) = entry.session {
                 news.converse(member, Conversation { session: Some(session), ..Conversation::default() });
             }

@@ -24,6 +24,7 @@ use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
 use std::thread;
 
+use agtmux_core::mail::Receipt;
 use tokio::sync::mpsc;
 
 use crate::daemon::Handle;
@@ -73,6 +74,7 @@ async fn tell(handle: &Handle, news: Told) -> Result<(), CommandError> {
     match news {
         Told::Said(said) => handle.said(*said).await,
         Told::Conversation(runtime, conversation) => handle.conversation(runtime, conversation).await,
+        Told::Given(runtime, text) => handle.mail_read(runtime, text, Receipt::Transcript).await,
         Told::Trouble(trouble) => handle.trouble("files", trouble).await,
     }
 }

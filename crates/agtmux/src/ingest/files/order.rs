@@ -20,11 +20,11 @@ impl Order {
     pub(super) fn arrange(&mut self, news: &mut News) {
         news.0.sort_by_key(|told| match told {
             Told::Said(said) => said.boot_ns.unwrap_or_default(),
-            Told::Conversation(..) | Told::Trouble(_) => 0,
+            Told::Conversation(..) | Told::Given(..) | Told::Trouble(_) => 0,
         });
         news.0.retain(|told| match told {
             Told::Said(said) if said.source == Source::VendorFile => self.is_news(said),
-            Told::Said(_) | Told::Conversation(..) | Told::Trouble(_) => true,
+            Told::Said(_) | Told::Conversation(..) | Told::Given(..) | Told::Trouble(_) => true,
         });
     }
 

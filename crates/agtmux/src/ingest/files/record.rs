@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use agtmux_agents::Reading;
+use agtmux_agents::transcript;
 use agtmux_agents::translate::{CopilotEvents, claude_transcript_line, codex_rollout_line, gemini_transcript_line};
+use agtmux_core::mail::may_hold_receipts;
 use agtmux_core::signal::Source;
 use agtmux_core::time::Timestamp;
 use serde_json::Value;
@@ -61,13 +63,36 @@ impl Keeper {
 
     fn interpreter(self) -> Interpret {
         match self {
-            Self::Claude => Box::new(|line| entry(line, claude_transcript_line)),
-            Self::Codex => Box::new(|line| entry(line, codex_rollout_line)),
-            Self::Gemini => Box::new(|line| entry(line, gemini_transcript_line)),
+            Self::Claude => Box::new(move |line| self.entry(line, claude_transcript_line)),
+            Self::Codex => Box::new(move |line| self.entry(line, codex_rollout_line)),
+            Self::Gemini => Box::new(move |line| self.entry(line, gemini_transcript_line)),
             Self::Copilot => {
                 let mut events = CopilotEvents::default();
-                Box::new(move |line| entry(line, |line| events.line(line)))
+                Box::new(move |line| self.entry(line, |line| events.line(line)))
             }
+        }
+    }
+
+    /// What one line says. Records hold much that says nothing; what is no JSON is a line in the middle of being written.
+    fn entry(self, text: &str, mut meaning: impl FnMut(&Value) -> Vec<Reading>) -> Entry {
+        let Ok(line) = serde_json::from_str::<Value>(text) else {
+            return Entry::default();
+        };
+        let time = match &line["timestamp"] {
+            Value::String(text) => time_of(text),
+            Value::Number(number) => time_of(&number.to_string()),
+            _ => None,
+        };
+        let given = if may_hold_receipts(text) { transcript::given(self.agent(), &line) } else { Vec::new() };
+        Entry { readings: meaning(&line), given, session: None, time }
+    }
+
+    const fn agent(self) -> &'static str {
+        match self {
+            Self::Claude => "claude",
+            Self::Codex => "codex",
+            Self::Copilot => "copilot",
+            Self::Gemini => "gemini",
         }
     }
 }
@@ -184,17 +209,4 @@ impl Trace for Record {
 /// The runtime's process and those below it: a launcher may stand for the agent.
 fn processes(member: &Member) -> Vec<u32> {
     platform::processes_under(member.process.pid).into_iter().map(|process| process.pid).collect()
-}
-
-/// What one line says. Records hold much that says nothing; what is no JSON is a line in the middle of being written.
-fn entry(line: &str, mut meaning: impl FnMut(&Value) -> Vec<Reading>) -> Entry {
-    let Ok(line) = serde_json::from_str::<Value>(line) else {
-        return Entry::default();
-    };
-    let time = match &line["timestamp"] {
-        Value::String(text) => time_of(text),
-        Value::Number(number) => time_of(&number.to_string()),
-        _ => None,
-    };
-    Entry { readings: meaning(&line), session: None, time }
 }

@@ -72,6 +72,8 @@ pub(super) enum Told {
     Said(Box<Said>),
     /// Which conversation an agent is in.
     Conversation(RuntimeId, Conversation),
+    /// What an agent's record says that it was given.
+    Given(RuntimeId, String),
     /// What keeps files from being watched, if anything.
     Trouble(Option<String>),
 }
@@ -91,6 +93,11 @@ impl News {
         said.event_time = Some(moment.time);
         said.payload = Some(raw.to_owned());
         self.0.push(Told::Said(Box::new(said)));
+    }
+
+    /// Tells what a runtime's agent was given.
+    pub(super) fn give(&mut self, member: &Member, given: Vec<String>) {
+        self.0.extend(given.into_iter().map(|text| Told::Given(member.runtime.clone(), text)));
     }
 
     /// Tells which conversation a runtime is in.

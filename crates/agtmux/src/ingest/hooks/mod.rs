@@ -2,9 +2,10 @@
 //!
 //! [`socket`] reads them and who sent them, [`spooled`] those that found no daemon; [`taking`] asks
 //! [`agtmux_agents::translate`] what they mean and [`owner`] whose they are, and answers only when they are in the log.
-//! [`held`] keeps the one kind waiting whose agent takes an answer.
+//! [`held`] keeps the one kind waiting whose agent takes an answer, [`mailing`] gives messages to those that read them there.
 
 mod held;
+mod mailing;
 mod owner;
 mod recent;
 mod socket;
@@ -12,10 +13,12 @@ mod spooled;
 mod taking;
 mod unowned;
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use agtmux_agents::translate::Translator;
+use agtmux_core::id::RuntimeId;
 use tokio::net::UnixListener;
 
 use crate::daemon::Handle;
@@ -32,6 +35,8 @@ pub struct Hooks {
     translator: Mutex<Translator>,
     recent: Mutex<Recent>,
     unowned: Mutex<Unowned>,
+    /// How often in a row an agent went on at the end of its turn because a hook wanted that.
+    answered: Mutex<BTreeMap<RuntimeId, u32>>,
     /// How long a hook waits with a question.
     patience: Duration,
 }
@@ -46,6 +51,7 @@ impl Hooks {
             translator: Mutex::default(),
             recent: Mutex::default(),
             unowned: Mutex::default(),
+            answered: Mutex::default(),
             patience,
         })
     }

@@ -11,7 +11,7 @@ use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 
 use super::Hooks;
-use super::held::Question;
+use super::taking::Waiting;
 use crate::platform;
 
 /// How many hooks are heard at once; the others wait at the door.
@@ -34,8 +34,10 @@ pub(super) async fn serve(hooks: &Arc<Hooks>, listener: UnixListener) {
                     let waits = hear(&hooks, stream).await;
                     // One that waits is in nobody's way.
                     drop(place);
-                    if let Some((stream, question)) = waits {
-                        hooks.hold(stream, question).await;
+                    match waits {
+                        Some((stream, Waiting::Question(question))) => hooks.hold(stream, question).await,
+                        Some((stream, Waiting::Mail(mailing))) => hooks.give(stream, mailing).await,
+                        None => {}
                     }
                 });
             }
@@ -49,7 +51,7 @@ pub(super) async fn serve(hooks: &Arc<Hooks>, listener: UnixListener) {
 
 /// Hears one hook. Without an answer it goes to the spool, so silence is always safe. Gives the hook back if it has a
 /// question and would wait.
-async fn hear(hooks: &Hooks, mut stream: UnixStream) -> Option<(UnixStream, Question)> {
+async fn hear(hooks: &Hooks, mut stream: UnixStream) -> Option<(UnixStream, Waiting)> {
     let peer = stream.peer_cred().ok()?;
     if peer.uid() != rustix::process::getuid().as_raw() {
         return None;
@@ -61,7 +63,11 @@ async fn hear(hooks: &Hooks, mut stream: UnixStream) -> Option<(UnixStream, Ques
     let (head, payload) = HookHead::parse(&message)?;
     let would_wait = head.waits.is_some();
     match hooks.take_in(head, payload, lineage).await {
-        Ok(Some(question)) if would_wait && !hooks.patience.is_zero() => Some((stream, question)),
+        Ok(Some(Waiting::Question(question))) if would_wait && !hooks.patience.is_zero() => {
+            Some((stream, Waiting::Question(question)))
+        }
+        // One that was told that it waits for messages has said that it would.
+        Ok(Some(Waiting::Mail(mailing))) => Some((stream, Waiting::Mail(mailing))),
         Ok(_) => {
             // A hook that no longer waits has told the spool as well, and will be known there.
             stream.write_all(&[TAKEN]).await.ok();

@@ -9,6 +9,7 @@ use agtmux_agents::Reading;
 use agtmux_agents::answer;
 use agtmux_agents::translate::{self, Translation};
 use agtmux_core::id::{ProcessKey, RuntimeId, TargetName};
+use agtmux_core::mail::Receipt;
 use agtmux_core::signal::{Claim, Signal, Source};
 use agtmux_tmux::server;
 use agtmux_wire::error::ErrorCode;
@@ -18,6 +19,7 @@ use serde_json::Value;
 
 use super::Hooks;
 use super::held::Question;
+use super::mailing::Mailing;
 use super::owner::{self, Owner, Sender};
 use super::recent::Progress;
 use crate::daemon::roster::{Conversation, Member};
@@ -27,12 +29,20 @@ use crate::error::CommandError;
 use crate::platform;
 use crate::target::socket;
 
+/// What a hook may wait for.
+pub(super) enum Waiting {
+    /// Somebody's answer.
+    Question(Question),
+    /// Messages for its agent.
+    Mail(Mailing),
+}
+
 /// How much of a payload is looked at to be kept.
 const SEARCHED: usize = 128 * 1024;
 
 impl Hooks {
     /// Takes in one hook. Once this has succeeded it need not be told again: it is in the log, or of no use to it. Gives
-    /// the question that could be answered by the hook.
+    /// what the hook may wait for.
     ///
     /// # Errors
     /// Fails when the log does not take it, when the daemon is ending, and when it is better told by the spool.
@@ -41,7 +51,7 @@ impl Hooks {
         head: HookHead,
         payload: &[u8],
         lineage: Vec<ProcessKey>,
-    ) -> Result<Option<Question>, CommandError> {
+    ) -> Result<Option<Waiting>, CommandError> {
         let name = (head.boot_ns, head.pid);
         match locked(&self.recent).begin(name) {
             Some(Progress::Done) => return Ok(None),
@@ -58,14 +68,14 @@ impl Hooks {
         head: &HookHead,
         payload: &[u8],
         lineage: Vec<ProcessKey>,
-    ) -> Result<Option<Question>, CommandError> {
+    ) -> Result<Option<Waiting>, CommandError> {
         let text = String::from_utf8_lossy(payload);
         let parsed = parse(&text);
         // The translator remembers what it reads, so what the spool will tell again must not be read now.
         if lineage.is_empty() && !self.is_known_by_session(head, &parsed) {
             return Err(later("its sender is gone"));
         }
-        let translation = self.translate(head, parsed);
+        let mut translation = self.translate(head, &parsed);
         let sender = Sender {
             agent: head.agent.clone(),
             lineage,
@@ -78,14 +88,19 @@ impl Hooks {
                 self.handle.hooks().passed_over();
             }
             Owner::Member(member) => {
-                let claim = claim(Some(member.runtime.clone()), sender.lineage.clone());
-                self.post(said(head, claim, &translation, &text)).await?;
-                self.learn(&member, conversation(&translation)).await?;
-                if let Some(prompt) = prompt(&text) {
-                    self.handle.mail_read(member.runtime.clone(), prompt).await?;
+                let payload = parsed.unwrap_or_default();
+                let mailing = self.choose_mail(head, &member.runtime, &sender.lineage, &payload, &translation).await;
+                if mailing.is_some() {
+                    translation.readings = answer::going_on(&translation.readings);
                 }
-                self.handle.hooks().taken();
-                return Ok(question(head, &member, sender, &translation, &text));
+                if let Err(error) = self.keep(head, &member, &sender, &translation, &text, &payload).await {
+                    if let Some(mailing) = mailing {
+                        self.not_given(mailing.delivery, "what its hook told could not be logged").await;
+                    }
+                    return Err(error);
+                }
+                let question = || question(head, &member, sender, &translation, payload).map(Waiting::Question);
+                return Ok(mailing.map(Waiting::Mail).or_else(question));
             }
             Owner::SenderGone => return Err(later("its sender is gone")),
             Owner::NotFoundYet => {
@@ -96,6 +111,27 @@ impl Hooks {
             }
         }
         Ok(None)
+    }
+
+    /// Logs what the hook of an agent says, and passes on what else is in it.
+    async fn keep(
+        &self,
+        head: &HookHead,
+        member: &Member,
+        sender: &Sender,
+        translation: &Translation,
+        text: &str,
+        payload: &Value,
+    ) -> Result<(), CommandError> {
+        let claim = claim(Some(member.runtime.clone()), sender.lineage.clone());
+        self.post(said(head, claim, translation, text)).await?;
+        self.learn(member, conversation(translation)).await?;
+        // The prompt that an agent says it was given, under the name that all of them have for it.
+        if let Some(prompt) = payload["prompt"].as_str() {
+            self.handle.mail_read(member.runtime.clone(), prompt.to_owned(), Receipt::Hook).await?;
+        }
+        self.handle.hooks().taken();
+        Ok(())
     }
 
     /// Tells each agent that is found what its hooks called the conversation before it was.
@@ -121,10 +157,10 @@ impl Hooks {
     }
 
     /// What a payload means. One that is no JSON means nothing, and is kept to be looked at.
-    fn translate(&self, head: &HookHead, payload: serde_json::Result<Value>) -> Translation {
+    fn translate(&self, head: &HookHead, payload: &serde_json::Result<Value>) -> Translation {
         let event = head.event.as_deref();
         match payload {
-            Ok(payload) => locked(&self.translator).hook(&head.agent, event, &payload),
+            Ok(payload) => locked(&self.translator).hook(&head.agent, event, payload),
             Err(error) => {
                 self.handle.hooks().unread();
                 let what = format!("a payload that is no JSON: {error}");
@@ -188,12 +224,6 @@ fn parse(payload: &str) -> serde_json::Result<Value> {
     }
 }
 
-/// The prompt that an agent says it was given, under the name that all of them have for it.
-fn prompt(payload: &str) -> Option<String> {
-    let payload = parse(payload).ok()?;
-    Some(payload.get("prompt")?.as_str()?.to_owned())
-}
-
 /// Not now; the spool will tell it again.
 fn later(why: &str) -> CommandError {
     CommandError::new(ErrorCode::Timeout, why)
@@ -213,16 +243,11 @@ fn question(
     member: &Member,
     sender: Sender,
     translation: &Translation,
-    payload: &str,
+    payload: Value,
 ) -> Option<Question> {
-    let payload = parse(payload).ok()?;
-    Some(Question {
-        agent: head.agent.clone(),
-        runtime: member.runtime.clone(),
-        lineage: sender.lineage,
-        hash: answer::question(&head.agent, &payload, translation)?.to_owned(),
-        payload,
-    })
+    let hash = answer::question(&head.agent, &payload, translation)?.to_owned();
+    let (agent, runtime) = (head.agent.clone(), member.runtime.clone());
+    Some(Question { agent, runtime, lineage: sender.lineage, hash, payload })
 }
 
 fn conversation(translation: &Translation) -> Conversation {

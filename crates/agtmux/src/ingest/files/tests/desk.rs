@@ -229,6 +229,7 @@ fn shown(told: &Told, dir: &Path) -> String {
             let standing = conversation.standing.as_ref().map_or(String::new(), |path| format!(" {}", path.display()));
             format!("{who} converses in {}{standing}", conversation.session.as_deref().unwrap_or("-"))
         }
+        Told::Given(who, text) => format!("{who} was given {text}"),
         Told::Trouble(trouble) => format!("trouble: {}", trouble.as_deref().unwrap_or("none")),
     };
     text.replace(&dir.display().to_string(), "[DIR]")
