@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use agtmux_core::engine::EngineState;
-use agtmux_core::event::Event;
+use agtmux_core::event::{Event, Fact};
+use agtmux_core::mail::MailFact;
 use agtmux_core::time::{Span, Timestamp};
 use rusqlite::{Connection, Transaction};
 use tokio::sync::{mpsc, oneshot};
@@ -135,7 +136,16 @@ struct Prepared {
     entries: Vec<Entry>,
     projection: Vec<Row>,
     texts: Vec<Text>,
+    is_promise: bool,
     answer: Answer<()>,
+}
+
+/// Whether a batch must survive whatever happens to the machine. Who sends a message is told that it is kept, and goes away; and what
+/// may have been typed must not be said later not to have been.
+fn is_promise(batch: &Batch) -> bool {
+    let is_started =
+        |event: &Event| matches!(&event.fact, Fact::Mail(fact) if matches!(**fact, MailFact::Started { .. }));
+    batch.texts.iter().any(|text| matches!(text, Text::Keep { .. })) || batch.events.iter().any(is_started)
 }
 
 impl WriterThread {
@@ -212,9 +222,11 @@ impl WriterThread {
     }
 
     fn prepare(&self, batch: Batch, answer: Answer<()>, group: &mut Vec<Prepared>) {
-        let entries = batch.events.into_iter().map(|event| Entry::new(event, self.payload_life)).collect();
+        let is_promise = is_promise(&batch);
+        let Batch { events, projection, texts } = batch;
+        let entries = events.into_iter().map(|event| Entry::new(event, self.payload_life)).collect();
         match entries {
-            Ok(entries) => group.push(Prepared { entries, projection: batch.projection, texts: batch.texts, answer }),
+            Ok(entries) => group.push(Prepared { entries, projection, texts, is_promise, answer }),
             Err(error) => {
                 answer.send(Err(StoreError::Rejected { detail: error.to_string() })).ok();
             }
@@ -246,9 +258,8 @@ impl WriterThread {
         if let Some(last) = group.iter().flat_map(|batch| &batch.entries).map(Entry::seq).max() {
             self.reserve_ahead_of(last)?;
         }
-        // Who sends a message is told that it is kept, and goes away: it must survive whatever happens to the machine.
-        let keeps = |batch: &Prepared| batch.texts.iter().any(|text| matches!(text, Text::Keep { .. }));
-        let durability = if group.iter().any(keeps) { Durability::PowerLoss } else { Durability::Configured };
+        let is_promise = group.iter().any(|batch| batch.is_promise);
+        let durability = if is_promise { Durability::PowerLoss } else { Durability::Configured };
         self.database
             .transaction(durability, |transaction| group.iter().try_for_each(|batch| write_batch(transaction, batch)))
     }

@@ -10,7 +10,7 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use agtmux_core::mail::{Category, Letter, MailFact, MailId, Mode, Party, Wanted};
+use agtmux_core::mail::{Category, DeliveryId, Letter, MailFact, MailId, Mode, Party, Wanted};
 use fastrand::Rng;
 
 use super::*;
@@ -40,10 +40,14 @@ async fn child() {
             let keep = Text::Keep { id: id.clone(), text };
             opened.writer.append(Batch { events: vec![queued], texts: vec![keep], ..Batch::default() }).await.unwrap();
             acknowledged.write_all(format!("message {number} {}\n", seq + 5).as_bytes()).unwrap();
+            let started = MailFact::Started { delivery: DeliveryId::new(format!("dl_{number}")) };
+            let started = event(seq + 6, Fact::Mail(Box::new(started)));
+            opened.writer.append(Batch { events: vec![started], ..Batch::default() }).await.unwrap();
+            acknowledged.write_all(format!("started {}\n", seq + 6).as_bytes()).unwrap();
             if round % 10 == 9 {
-                opened.writer.snapshot(seq + 5, engine_state());
+                opened.writer.snapshot(seq + 6, engine_state());
             }
-            (seq, number) = (seq + 6, number + 1);
+            (seq, number) = (seq + 7, number + 1);
         }
         // A store that is closed in order folds its log into the database; the last one is not.
         if life < 2 {
@@ -82,13 +86,31 @@ fn letter(id: &MailId, text: &str) -> Letter {
 /// What the writer did.
 #[derive(Debug)]
 enum Step {
-    Create { file: usize },
-    Write { file: usize, at: usize, bytes: Vec<u8> },
-    Truncate { file: usize, length: usize },
-    Remove { file: usize },
-    Sync { file: usize },
+    Create {
+        file: usize,
+    },
+    Write {
+        file: usize,
+        at: usize,
+        bytes: Vec<u8>,
+    },
+    Truncate {
+        file: usize,
+        length: usize,
+    },
+    Remove {
+        file: usize,
+    },
+    Sync {
+        file: usize,
+    },
     SyncFolder,
-    Acknowledge { message: Option<usize>, seq: u64 },
+    /// That a message is kept, that a delivery is started, or else that there are events up to a number.
+    Acknowledge {
+        message: Option<usize>,
+        is_started: bool,
+        seq: u64,
+    },
 }
 
 #[tokio::test]
@@ -142,6 +164,8 @@ async fn cut(disk: &Disk, moment: usize, seed: u64) -> u64 {
         assert!(queued.any(|queued| queued == id), "{context}: {id} is not in the log");
         assert_eq!(texts.get(&id), Some(&text), "{context}: the text of {id}");
     }
+    let unstarted: Vec<_> = disk.started.iter().filter(|seq| !events.iter().any(|event| event.seq == **seq)).collect();
+    assert!(unstarted.is_empty(), "{context}: nobody knows any more that {unstarted:?} were started");
     // No number is handed out twice, not even one whose event is lost.
     assert!(opened.recovered.next_seq > disk.last_seq, "{context}: {} again", opened.recovered.next_seq);
     assert_eq!(opened.recovered.notes, Vec::<String>::new(), "{context}");
@@ -164,6 +188,7 @@ struct Disk {
     /// Whether the folder was synced since the file was made.
     in_folder: BTreeMap<usize, bool>,
     messages: Vec<usize>,
+    started: Vec<u64>,
     seqs: Vec<u64>,
     last_seq: u64,
 }
@@ -196,8 +221,9 @@ impl Disk {
                 self.pending.remove(file).into_iter().flatten().for_each(|change| change.apply(image, None));
             }
             Step::SyncFolder => self.in_folder.values_mut().for_each(|known| *known = true),
-            Step::Acknowledge { message, seq } => {
+            Step::Acknowledge { message, is_started, seq } => {
                 self.messages.extend(message);
+                self.started.extend(is_started.then_some(*seq));
                 self.seqs.extend(self.last_seq.max(seq.saturating_sub(5)) + 1..=*seq);
                 self.last_seq = *seq;
             }
@@ -298,8 +324,9 @@ fn step(line: &str, root: &Path) -> Option<Step> {
     if path == root.join("acknowledged").as_os_str().as_encoded_bytes() {
         let said = String::from_utf8(plain(rest.split('"').nth(1)?)).ok()?;
         let mut words = said.split_whitespace();
-        let message = (words.next()? == "message").then(|| words.next()?.parse().ok()).flatten();
-        return Some(Step::Acknowledge { message, seq: words.next()?.parse().ok()? });
+        let what = words.next()?;
+        let message = (what == "message").then(|| words.next()?.parse().ok()).flatten();
+        return Some(Step::Acknowledge { message, is_started: what == "started", seq: words.next()?.parse().ok()? });
     }
     if call.ends_with("sync") && path == root.join("state").as_os_str().as_encoded_bytes() {
         return Some(Step::SyncFolder);
