@@ -43,8 +43,10 @@ const SNAPSHOT_AFTER: u64 = 5_000;
 /// How often old things are let go of.
 const RETAIN_EVERY: Duration = Duration::from_secs(6 * 60 * 60);
 
-/// The longest sleep. The deadline is on a clock that goes on during suspend, the sleep is not.
+/// The longest sleep, and the longest before something that is due at a time. The deadline is on a clock that goes on during suspend,
+/// the sleep is not: so much later, at most, is noticed after a suspend what came due in it.
 const LONGEST_SLEEP: Duration = Duration::from_secs(30);
+const LONGEST_NAP: Duration = Duration::from_secs(1);
 
 /// Places of the stream that are reserved ahead, so that none is handed out twice, whatever happens.
 const RESERVE: u64 = 10_000;
@@ -456,7 +458,8 @@ impl MainLoop {
     fn until_deadline(&self) -> Duration {
         let until = |deadline: Timestamp| deadline.0.saturating_sub(self.clock.now().0).max(0).unsigned_abs();
         let deadline = self.world.engine.next_deadline().map(|deadline| Duration::from_millis(until(deadline)));
-        deadline.into_iter().chain(self.post.own.wait()).min().unwrap_or(LONGEST_SLEEP).min(LONGEST_SLEEP)
+        let due = deadline.into_iter().chain(self.post.own.wait()).min();
+        due.map_or(LONGEST_SLEEP, |wait| wait.min(LONGEST_NAP))
     }
 
     fn snapshot_if_due(&mut self) {
