@@ -133,7 +133,7 @@ impl Rig {
         let calls = format!("trace={}", CALLS.join(","));
         let daemon = self.traced(&["-o", &trace.display().to_string(), "-e", &calls]);
         let ids = self.send(scene);
-        ids.iter().for_each(|id| drop(self.end_of(id)));
+        ids.iter().for_each(|id| drop(self.end_of(scene, id)));
         let threads = fs::read_dir(format!("/proc/{}/task", daemon.daemon)).unwrap();
         let threads: BTreeSet<_> = threads.map(|thread| thread.unwrap().file_name().into_string().unwrap()).collect();
         self.stop(daemon);
@@ -155,7 +155,7 @@ impl Rig {
         let (trace, inject) = (format!("trace={call}"), format!("inject={call}:signal=SIGKILL:when={nth}"));
         let daemon = self.traced(&["-o", "/dev/null", "-e", &trace, "-e", &inject]);
         let ids = self.send(scene);
-        let ends: Vec<_> = ids.iter().map(|id| (id.clone(), self.end_of(id))).collect();
+        let ends: Vec<_> = ids.iter().map(|id| (id.clone(), self.end_of(scene, id))).collect();
         let was_killed = !is_alive(daemon.daemon);
         let unended = ends.iter().any(|(_, end)| end["verdict"].is_null());
         let sight = if unended { self.sight(scene) } else { String::new() };
@@ -212,13 +212,17 @@ impl Rig {
     }
 
     /// Waits for the end of a message. Whoever asks starts the next daemon. What comes to no end is given as it stands.
-    fn end_of(&self, id: &str) -> Value {
+    fn end_of(&self, scene: Scene, id: &str) -> Value {
         let started = Instant::now();
         loop {
             let run = self.environment.agtmux(&["sm", "show", id, "--json"]);
             let now = if run.code == 0 { run.json() } else { Value::from(run.stderr) };
             if !now["verdict"].is_null() || started.elapsed() > PATIENCE {
                 return now;
+            }
+            let steps = now["steps"].as_array().map_or(&[][..], Vec::as_slice);
+            if steps.last().is_some_and(|step| step["why"].to_string().contains("text is in the composer")) {
+                self.clear(scene);
             }
             std::thread::sleep(Duration::from_millis(10));
         }
