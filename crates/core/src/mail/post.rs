@@ -16,8 +16,9 @@ use crate::time::{Span, Timestamp};
 /// How long after it was submitted a message may be spoken of by the agent itself.
 const RECEIPT_PATIENCE: Span = Span::seconds(30);
 
-/// How many messages that have come to an end are remembered.
-const REMEMBERED: usize = 500;
+/// How many messages that have come to an end are remembered: so many; more of them for as long as it counts how many an agent has
+/// written; and so many at most.
+const REMEMBERED: (usize, Span, usize) = (500, Span::minutes(10), 20_000);
 
 /// How many steps of a message are remembered: the first ones and the last ones.
 const STEPS: usize = 24;
@@ -510,10 +511,14 @@ impl Post {
                 self.over.push_back(id.clone());
             }
         }
-        while self.over.len() > REMEMBERED {
-            if let Some(oldest) = self.over.pop_front() {
-                self.letters.remove(&oldest);
+        let is_young = |entry: &Entry| entry.since + REMEMBERED.1 > now;
+        while self.over.len() > REMEMBERED.0 {
+            let Some(oldest) = self.over.front() else { return };
+            if self.over.len() <= REMEMBERED.2 && self.letters.get(oldest).is_some_and(is_young) {
+                return;
             }
+            self.letters.remove(oldest);
+            self.over.pop_front();
         }
     }
 }
