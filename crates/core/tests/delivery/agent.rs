@@ -1,0 +1,214 @@
+//! An agent in a pane, its wrapper, and what it says by its hooks. Nothing here is told to the daemon by itself.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use agtmux_core::event::{Ending, Fact, Place};
+use agtmux_core::id::{
+    AgentId, BootId, EventId, PaneId, PaneKey, ProcessKey, RuntimeId, ServerId, SessionId, TargetName, WindowId,
+};
+use agtmux_core::mail::{DeliveryId, MailId};
+use agtmux_core::signal::{Claim, Outcome, Signal, SignalEvent, Source};
+use agtmux_core::time::Stamp;
+
+/// What a wrapper is asked, in the order in which it is asked.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Request {
+    Inject { delivery: DeliveryId, body: String },
+    Submit { delivery: DeliveryId },
+    State { delivery: DeliveryId },
+}
+
+/// What it answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Answer {
+    Accepted,
+    Busy,
+    Submitted,
+    Left,
+    Unseen,
+    Unfinished,
+}
+
+/// How far a wrapper is with a delivery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Typed {
+    Pasted,
+    /// Nobody said in time that it may be submitted.
+    Left,
+    Submitted,
+}
+
+/// What an agent says.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Hook {
+    Prompt { text: String },
+    Stop,
+}
+
+/// The agent in a pane.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Agent {
+    pub(crate) pane: u32,
+    pub(crate) pid: u32,
+    pub(crate) is_alive: bool,
+    pub(crate) is_wrapped: bool,
+    pub(crate) seen: BTreeMap<DeliveryId, Typed>,
+    /// What the kernel keeps for the wrapper, whoever wrote it and whether they still live.
+    pub(crate) socket: VecDeque<Request>,
+    pub(crate) answers: BTreeMap<DeliveryId, Answer>,
+    /// What is in the composer.
+    pub(crate) composer: Option<(DeliveryId, String)>,
+    /// Whether it is at work.
+    pub(crate) works: bool,
+    /// What it says and no daemon has taken yet; hooks outlive daemons in a spool.
+    pub(crate) hooks: VecDeque<Hook>,
+    /// How often this process was given which message.
+    pub(crate) given: BTreeMap<MailId, usize>,
+}
+
+impl Agent {
+    pub(crate) fn new(pane: u32, pid: u32, is_wrapped: bool) -> Self {
+        Self {
+            pane,
+            pid,
+            is_alive: true,
+            is_wrapped,
+            seen: BTreeMap::new(),
+            socket: VecDeque::new(),
+            answers: BTreeMap::new(),
+            composer: None,
+            works: false,
+            hooks: VecDeque::from([Hook::Stop]),
+            given: BTreeMap::new(),
+        }
+    }
+
+    pub(crate) fn runtime(&self) -> RuntimeId {
+        runtime_id(self.pane, self.pid)
+    }
+
+    /// The wrapper takes the next request. `is_busy`: somebody types. Gives what it pasted.
+    pub(crate) fn take(&mut self, is_busy: bool) -> Option<String> {
+        let request = self.socket.pop_front()?;
+        let (delivery, answer, pasted) = match request {
+            Request::Inject { delivery, body } => match self.seen.get(&delivery) {
+                Some(Typed::Submitted) => (delivery, Answer::Submitted, None),
+                Some(_) => (delivery, Answer::Unfinished, None),
+                None if is_busy || self.composer.is_some() => (delivery, Answer::Busy, None),
+                None => {
+                    self.seen.insert(delivery.clone(), Typed::Pasted);
+                    self.composer = Some((delivery.clone(), body.clone()));
+                    (delivery, Answer::Accepted, Some(body))
+                }
+            },
+            Request::Submit { delivery } => match self.seen.get(&delivery) {
+                Some(Typed::Pasted) => {
+                    self.seen.insert(delivery.clone(), Typed::Submitted);
+                    self.enter();
+                    (delivery, Answer::Submitted, None)
+                }
+                Some(Typed::Submitted) => (delivery, Answer::Submitted, None),
+                Some(Typed::Left) | None => (delivery, Answer::Left, None),
+            },
+            Request::State { delivery } => {
+                let answer = match self.seen.get(&delivery) {
+                    None => Answer::Unseen,
+                    Some(Typed::Submitted) => Answer::Submitted,
+                    Some(Typed::Pasted | Typed::Left) => Answer::Unfinished,
+                };
+                (delivery, answer, None)
+            }
+        };
+        self.answers.insert(delivery, answer);
+        pasted
+    }
+
+    /// Whatever is in the composer is given to the agent.
+    pub(crate) fn enter(&mut self) {
+        let Some((_, text)) = self.composer.take() else { return };
+        ids_in(&text).for_each(|id| *self.given.entry(id).or_default() += 1);
+        self.works = true;
+        self.hooks.push_back(Hook::Prompt { text });
+    }
+
+    /// What a hook of this agent makes of the log.
+    pub(crate) fn signal(&self, hook: &Hook, number: u64, now: i64) -> Fact {
+        let signal = match hook {
+            Hook::Prompt { .. } => Signal::TurnStarted,
+            Hook::Stop => Signal::TurnEnded { outcome: Outcome::Done },
+        };
+        let claim = Claim {
+            target: TargetName::local(),
+            runtime: Some(self.runtime()),
+            pane: None,
+            process: None,
+            ancestors: None,
+        };
+        Fact::Signal(Box::new(SignalEvent {
+            event_id: EventId::new(format!("ev_{number}")),
+            source: Source::Hook,
+            source_event_id: None,
+            dedupe_key: format!("{number}"),
+            source_seq: None,
+            emitted: Stamp { boot: BootId::new("boot"), ns: now.unsigned_abs() * 1_000_000 },
+            event_time: None,
+            claim,
+            signal,
+            message: None,
+            payload: None,
+        }))
+    }
+}
+
+/// The messages that a typed text holds, by looking at its lines alone.
+pub(crate) fn ids_in(text: &str) -> impl Iterator<Item = MailId> {
+    text.lines().filter_map(|line| MailId::parse(line.strip_prefix('[')?.rsplit_once("id=")?.1.split_once('.')?.0))
+}
+
+pub(crate) fn runtime_id(pane: u32, pid: u32) -> RuntimeId {
+    RuntimeId::derive(&pane_key(pane), &BootId::new("boot"), process(pid), &AgentId::new("claude"))
+}
+
+fn process(pid: u32) -> ProcessKey {
+    ProcessKey { pid, start: u64::from(pid) }
+}
+
+fn server() -> ServerId {
+    ServerId::derive(&TargetName::local(), "/tmp/tmux", 1, 0)
+}
+
+fn pane_key(pane: u32) -> PaneKey {
+    PaneKey { server: server(), pane: PaneId(pane) }
+}
+
+pub(crate) fn server_seen() -> Fact {
+    let target = TargetName::local();
+    Fact::ServerSeen { server: server(), target, socket: "/tmp/tmux".to_owned(), pid: 1, start_time: 0 }
+}
+
+pub(crate) fn placed(pane: u32) -> Fact {
+    let place = Place {
+        session: SessionId(0),
+        session_name: "main".to_owned(),
+        window: WindowId(0),
+        window_index: 0,
+        window_name: "work".to_owned(),
+        pane_index: pane,
+    };
+    Fact::PanePlaced { pane: pane_key(pane), place }
+}
+
+pub(crate) fn started(pane: u32, pid: u32) -> Fact {
+    Fact::RuntimeStarted {
+        runtime: runtime_id(pane, pid),
+        pane: pane_key(pane),
+        agent: AgentId::new("claude"),
+        boot: BootId::new("boot"),
+        process: process(pid),
+        why: "comm".to_owned(),
+    }
+}
+
+pub(crate) fn ended(pane: u32, pid: u32) -> Fact {
+    Fact::RuntimeEnded { runtime: runtime_id(pane, pid), how: Ending::Exited }
+}

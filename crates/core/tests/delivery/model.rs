@@ -1,0 +1,219 @@
+//! Every order of steps in a small world: two messages, two crashes, one respawn (I1, I2, I5, I25).
+//!
+//! Two states are the same when everything that can make a difference later is the same: where each message is and for how long, what
+//! couriers, wrappers and agents are about, and what is left of the faults. Times count from now, and numbers of the log do not count.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use agtmux_core::mail::{Ended, Stage};
+use stateright::{Checker, Model, Property};
+
+use crate::world::{Act, World};
+
+/// The world and what may still go wrong in it.
+#[derive(Clone, Debug)]
+struct State {
+    world: World,
+    posted: usize,
+    crashes: u8,
+    respawns: u8,
+    refusals: u8,
+    losses: u8,
+}
+
+impl PartialEq for State {
+    fn eq(&self, other: &Self) -> bool {
+        self.digest() == other.digest()
+    }
+}
+
+impl State {
+    fn digest(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.hash(&mut hasher);
+        hasher.finish()
+    }
+}
+
+impl Hash for State {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let world = &self.world;
+        let engine = world.engine.state();
+        for (id, entry) in &engine.mail.letters {
+            (id, entry.stage.name(), world.now - entry.since.0, &entry.letter.to).hash(state);
+        }
+        for (runtime, mailbox) in &engine.mail.boxes {
+            let under_way = mailbox.under_way.as_ref().map(|d| (&d.id, &d.letters, d.started));
+            let retry = mailbox.retry_at.map(|at| at.0 - world.now);
+            (runtime, &mailbox.nonce, &mailbox.queue, under_way, retry, mailbox.failures).hash(state);
+        }
+        for runtime in engine.topology.runtimes.values() {
+            let verdict = &runtime.verdict;
+            let is_live = engine.topology.live(&runtime.id).is_some();
+            (&runtime.id, is_live, verdict.state.name(), &verdict.reason, world.now - verdict.since.0).hash(state);
+        }
+        (world.is_up, &world.couriers, &world.agents, &world.dead, &world.pasted, world.deliveries).hash(state);
+        (self.posted, self.crashes, self.respawns, self.refusals, self.losses).hash(state);
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Step {
+    Post,
+    Cancel(usize),
+    Usual(Act),
+    Refuse(usize),
+    Leave(usize),
+    Lose(usize),
+    Crash(Act),
+    Respawn(usize),
+}
+
+struct Small {
+    is_wrapped: bool,
+    messages: usize,
+    /// Faults beside crashes: refusals of the wrapper, lost hooks.
+    refusals: u8,
+    losses: u8,
+}
+
+impl Model for Small {
+    type State = State;
+    type Action = Step;
+
+    fn init_states(&self) -> Vec<State> {
+        let world = World::new(&[self.is_wrapped]);
+        vec![State { world, posted: 0, crashes: 2, respawns: 1, refusals: self.refusals, losses: self.losses }]
+    }
+
+    fn actions(&self, state: &State, actions: &mut Vec<Step>) {
+        let world = &state.world;
+        actions.extend(world.acts().into_iter().map(Step::Usual));
+        if world.is_up && state.posted < self.messages {
+            actions.push(Step::Post);
+        }
+        let is_queued = |n: &usize| {
+            let entry = world.accepted.get(*n).and_then(|letter| world.engine.state().mail.get(&letter.id));
+            entry.is_some_and(|entry| matches!(entry.stage, Stage::Queued | Stage::Leased))
+        };
+        // Only the last one is taken back: it is in the same places as any other.
+        actions.extend(Some(self.messages - 1).filter(|n| world.is_up && is_queued(n)).map(Step::Cancel));
+        if state.crashes > 0 {
+            actions.extend(world.is_up.then_some(Step::Crash(Act::KillDaemon)));
+            actions.extend(world.agents[0].is_alive.then_some(Step::Crash(Act::KillAgent(0))));
+        }
+        let agent = &world.agents[0];
+        if state.respawns > 0 && !agent.is_alive {
+            actions.push(Step::Respawn(0));
+        }
+        if state.refusals > 0 && agent.is_alive && !agent.socket.is_empty() {
+            actions.push(Step::Refuse(0));
+        }
+        if state.refusals > 0 && agent.is_alive && agent.is_wrapped && agent.composer.is_some() {
+            actions.push(Step::Leave(0));
+        }
+        if state.losses > 0 && matches!(agent.hooks.front(), Some(crate::agent::Hook::Prompt { .. })) {
+            actions.push(Step::Lose(0));
+        }
+    }
+
+    fn next_state(&self, last: &State, step: Step) -> Option<State> {
+        let mut state = last.clone();
+        let world = &mut state.world;
+        match step {
+            Step::Post => {
+                let letter = world.letter(&format!("m_{}", state.posted), 0);
+                world.post(letter, None);
+                state.posted += 1;
+            }
+            Step::Cancel(n) => {
+                let fact = world.engine.cancel_mail(&world.accepted[n].id, "me").ok()?;
+                world.log(fact);
+            }
+            Step::Usual(act) => world.act(&act),
+            Step::Refuse(pane) => {
+                world.act(&Act::Refuse(pane));
+                state.refusals -= 1;
+            }
+            Step::Leave(pane) => {
+                world.act(&Act::Leave(pane));
+                state.refusals -= 1;
+            }
+            Step::Lose(pane) => {
+                world.act(&Act::LoseHook(pane));
+                state.losses -= 1;
+            }
+            Step::Crash(act) => {
+                world.act(&act);
+                state.crashes -= 1;
+            }
+            Step::Respawn(pane) => {
+                world.act(&Act::Respawn(pane));
+                state.respawns -= 1;
+            }
+        }
+        Some(state)
+    }
+
+    fn properties(&self) -> Vec<Property<Self>> {
+        vec![
+            Property::always(
+                "nothing is lost, typed twice, given to another or falsely confirmed",
+                |_, state: &State| state.world.objection().is_none(),
+            ),
+            Property::always(
+                "where nothing can happen any more, everything has come to its end",
+                |_, state: &State| !state.world.acts().is_empty() || state.world.is_over(),
+            ),
+            // That the search comes to where it matters.
+            Property::sometimes("confirmed", |_, state| ended(state, Ended::Confirmed)),
+            Property::sometimes("unconfirmed", |_, state| ended(state, Ended::Unconfirmed)),
+            Property::sometimes("dead", |_, state| ended(state, Ended::Dead)),
+            Property::sometimes("cancelled", |_, state| ended(state, Ended::Cancelled)),
+            Property::sometimes(
+                "a message came back before it was typed, and was delivered after all",
+                |_, state: &State| {
+                    state.world.deliveries > 1 && state.world.accepted.len() == 1 && state.world.pasted.len() == 1
+                },
+            ),
+        ]
+    }
+}
+
+/// Whether a message has come to this end.
+fn ended(state: &State, how: Ended) -> bool {
+    state.world.engine.state().mail.letters.values().any(|entry| entry.stage.ended() == Some(how))
+}
+
+fn search(small: Small) -> usize {
+    let checker = small.checker().threads(2).spawn_bfs().join();
+    for (name, path) in checker.discoveries() {
+        let is_expected = checker
+            .model()
+            .properties()
+            .iter()
+            .any(|property| property.name == name && property.expectation == stateright::Expectation::Sometimes);
+        assert!(is_expected, "{name}\n{:#?}\n{:?}", path.clone().into_actions(), path.last_state().world.objection());
+    }
+    checker.assert_properties();
+    checker.unique_state_count()
+}
+
+/// `AGTMUX_MODEL=long` searches for two messages with every fault; else for one with every fault, and for two with crashes alone.
+#[test]
+fn no_order_of_steps_loses_a_message_or_types_it_twice() {
+    let is_long = std::env::var("AGTMUX_MODEL").is_ok_and(|size| size == "long");
+    let sizes: &[_] = if is_long { &[(1, 1, 1), (2, 1, 1)] } else { &[(1, 1, 1), (2, 0, 0)] };
+    let mut states = 0;
+    for (messages, refusals, losses) in sizes.iter().copied() {
+        for is_wrapped in [true, false] {
+            let found = search(Small { is_wrapped, messages, refusals, losses });
+            let place = if is_wrapped { "in the wrapper" } else { "without it" };
+            println!(
+                "{messages} messages {place}, 2 crashes, 1 respawn, {refusals} refusals, {losses} lost hooks: {found} states"
+            );
+            states += found;
+        }
+    }
+    println!("{states} states, and each is as it should be");
+}
