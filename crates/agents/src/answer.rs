@@ -101,6 +101,18 @@ pub fn mail_output(event: &str, text: &str) -> String {
     format!("{answer}\n")
 }
 
+/// The prompt that the hook which told this can keep from the model. Where an agent does not say so, it goes on whatever the hook says.
+pub fn refusable<'a>(agent: &str, payload: &'a Value, translation: &Translation) -> Option<&'a str> {
+    payload["prompt"].as_str().filter(|_| (agent, translation.event.as_str()) == ("claude", "UserPromptSubmit"))
+}
+
+/// What the hook prints to keep a prompt from the model, with its line end. The person is shown why, and has the prompt back in the
+/// composer.
+pub fn refusal_output(reason: &str) -> String {
+    let answer = json!({ "decision": "block", "reason": reason });
+    format!("{answer}\n")
+}
+
 fn prompt_hash(translation: &Translation) -> Option<&str> {
     translation.readings.iter().find_map(|reading| match &reading.signal {
         Signal::Blocked { on: Blocking::Approval { prompt_hash, .. } } => prompt_hash.as_deref(),

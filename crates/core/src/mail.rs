@@ -22,6 +22,7 @@ mod opening;
 mod post;
 mod receptive;
 mod recovery;
+mod repeat;
 mod request;
 mod sanitized;
 mod series;

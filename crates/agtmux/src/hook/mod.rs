@@ -6,8 +6,8 @@
 //!
 //! Some events are different, since Claude Code reads what their hook prints. `PermissionRequest` may take its time and answer the
 //! question, and so waits for an answer, if the daemon holds the question. The ends of a turn and of a tool are moments in which
-//! the agent can be given messages; if any wait, the daemon says so at once, and the hook waits a moment for them. It prints
-//! that and nothing else, ever.
+//! the agent can be given messages; if any wait, the daemon says so at once, and the hook waits a moment for them. A prompt that
+//! repeats messages can be refused. It prints that and nothing else, ever.
 
 mod argument;
 mod cut;
@@ -103,7 +103,7 @@ impl Patience {
 fn takes_an_answer(call: &Call) -> Option<Patience> {
     match (call.agent.as_str(), call.event.as_deref()?) {
         ("claude", "PermissionRequest") => Some(Patience::Endless),
-        ("claude", "Stop" | "PostToolUse") => Some(Patience::Short),
+        ("claude", "Stop" | "PostToolUse" | "UserPromptSubmit") => Some(Patience::Short),
         _ => None,
     }
 }

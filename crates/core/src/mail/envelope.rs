@@ -39,6 +39,18 @@ pub fn receipts(nonce: &str, text: &str) -> Vec<MailId> {
     text.lines().filter_map(|line| receipt(nonce, line)).collect()
 }
 
+/// The messages that a text is made of, each with its words, if it was made by [`envelope`] with this word and holds nothing else.
+pub(super) fn messages(nonce: &str, text: &str) -> Option<Vec<(MailId, String)>> {
+    let mut messages: Vec<(MailId, Vec<&str>)> = Vec::new();
+    for line in text.lines() {
+        match receipt(nonce, line) {
+            Some(id) => messages.push((id, Vec::new())),
+            None => messages.last_mut()?.1.push(line),
+        }
+    }
+    Some(messages.into_iter().map(|(id, lines)| (id, lines.join("\n").trim_end().to_owned())).collect())
+}
+
 /// Whether it is worth a look if a text, however it is written down, was made by [`envelope`].
 pub fn may_hold_receipts(text: &str) -> bool {
     text.contains(BEFORE_ID) || text.contains(SYSTEM)

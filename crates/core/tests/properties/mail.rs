@@ -393,3 +393,32 @@ fn what_is_too_long_for_a_hook_keeps_its_place() {
     town.post(letter, None);
     assert_eq!(due(&town), 0);
 }
+
+/// I2: what an agent was given before is known again, word for word; the same prompt told twice within moments is one, and what a
+/// person adds a word to is theirs.
+#[test]
+fn a_prompt_of_known_messages_is_known_again() {
+    let mut town = Town::new();
+    for text in ["first\n\nline", "second"] {
+        let letter = Letter { digest: Letter::digest_of(text), ..town.letter(0, Mode::Sequential, false) };
+        town.post(letter, None);
+    }
+    let letters = town.accepted.clone();
+    let bodies = ["first\n\nline", "second"].map(|text| Sanitized::new(text).unwrap());
+    let prompt = envelope("k7f3", letters.iter().zip(&bodies));
+    let repeated = |town: &Town, prompt: &str| town.engine.repeated_mail(&Town::agent(0), prompt).len();
+    town.play(&Happening::Lease(0));
+    town.play(&Happening::Start(0));
+    assert_eq!(repeated(&town, &prompt), 0);
+    town.step(MailFact::Confirmed { letters: vec![letters[0].id.clone()], by: Receipt::Hook });
+    town.play(&Happening::Wait(20_000));
+    assert_eq!(repeated(&town, &prompt), 0, "one of them is new");
+    town.step(MailFact::Confirmed { letters: vec![letters[1].id.clone()], by: Receipt::Transcript });
+    assert_eq!(repeated(&town, &prompt), 0, "the same prompt, told by hook and record");
+    town.play(&Happening::Wait(20_000));
+    assert_eq!(repeated(&town, &prompt), 2);
+    for theirs in [format!("{prompt} please"), format!("again:\n{prompt}"), "first".to_owned(), String::new()] {
+        assert_eq!(repeated(&town, &theirs), 0, "{theirs}");
+    }
+    assert_eq!(town.engine.repeated_mail(&Town::agent(1), &prompt), []);
+}

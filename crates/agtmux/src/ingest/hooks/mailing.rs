@@ -10,7 +10,7 @@ use std::time::Duration;
 use agtmux_agents::translate::Translation;
 use agtmux_agents::{Reading, answer};
 use agtmux_core::id::{ProcessKey, RuntimeId};
-use agtmux_core::mail::{DeliveryId, MailFact, Opening};
+use agtmux_core::mail::{DeliveryId, MailFact, MailId, Opening, may_hold_receipts};
 use agtmux_core::signal::Source;
 use agtmux_wire::hook::{HELD, HookHead, LEFT, PASSED_ON};
 use serde_json::Value;
@@ -72,6 +72,29 @@ impl Hooks {
             lineage: lineage.to_vec(),
             readings: translation.readings.clone(),
         })
+    }
+
+    /// What a hook prints whose prompt holds nothing but messages that its agent was given before (I2).
+    pub(super) async fn refuse_repeated(
+        &self,
+        head: &HookHead,
+        runtime: &RuntimeId,
+        payload: &Value,
+        translation: &Translation,
+    ) -> Option<String> {
+        head.waits?;
+        let prompt = answer::refusable(&head.agent, payload, translation)?.to_owned();
+        if !may_hold_receipts(&prompt) {
+            return None;
+        }
+        let runtime = runtime.clone();
+        let repeated = self.handle.read(move |world| world.engine.repeated_mail(&runtime, &prompt)).await.ok()?;
+        let ids: Vec<_> = repeated.iter().map(MailId::as_str).collect();
+        let reason = format!(
+            "agtmux: this agent was given {} before, and is not given it twice. To send it again all the same, add a word.",
+            ids.join(", ")
+        );
+        (!ids.is_empty()).then(|| answer::refusal_output(&reason))
     }
 
     /// How often in a row an agent went on at the end of its turn because a hook wanted that, ours or another.

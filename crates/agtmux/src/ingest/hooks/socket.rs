@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agtmux_core::id::ProcessKey;
-use agtmux_wire::hook::{HookHead, MESSAGE_LIMIT, TAKEN};
+use agtmux_wire::hook::{HELD, HookHead, MESSAGE_LIMIT, TAKEN};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Semaphore;
@@ -37,6 +37,9 @@ pub(super) async fn serve(hooks: &Arc<Hooks>, listener: UnixListener) {
                     match waits {
                         Some((stream, Waiting::Question(question))) => hooks.hold(stream, question).await,
                         Some((stream, Waiting::Mail(mailing))) => hooks.give(stream, mailing).await,
+                        Some((mut stream, Waiting::Refusal(answer))) => {
+                            stream.write_all(&[&[HELD], answer.as_bytes()].concat()).await.ok();
+                        }
                         None => {}
                     }
                 });
@@ -66,8 +69,8 @@ async fn hear(hooks: &Hooks, mut stream: UnixStream) -> Option<(UnixStream, Wait
         Ok(Some(Waiting::Question(question))) if would_wait && !hooks.patience.is_zero() => {
             Some((stream, Waiting::Question(question)))
         }
-        // One that was told that it waits for messages has said that it would.
-        Ok(Some(Waiting::Mail(mailing))) => Some((stream, Waiting::Mail(mailing))),
+        // Only one that has said that it waits is given these.
+        Ok(Some(waiting @ (Waiting::Mail(_) | Waiting::Refusal(_)))) => Some((stream, waiting)),
         Ok(_) => {
             // A hook that no longer waits has told the spool as well, and will be known there.
             stream.write_all(&[TAKEN]).await.ok();

@@ -35,6 +35,8 @@ pub(super) enum Waiting {
     Question(Question),
     /// Messages for its agent.
     Mail(Mailing),
+    /// What it is to print.
+    Refusal(String),
 }
 
 /// How much of a payload is looked at to be kept.
@@ -89,6 +91,12 @@ impl Hooks {
             }
             Owner::Member(member) => {
                 let payload = parsed.unwrap_or_default();
+                if let Some(refusal) = self.refuse_repeated(head, &member.runtime, &payload, &translation).await {
+                    // No turn begins with a prompt that is kept from the model.
+                    translation.readings.clear();
+                    self.keep(head, &member, &sender, &translation, &text, &payload).await?;
+                    return Ok(Some(Waiting::Refusal(refusal)));
+                }
                 let mailing = self.choose_mail(head, &member.runtime, &sender.lineage, &payload, &translation).await;
                 if mailing.is_some() {
                     translation.readings = answer::going_on(&translation.readings);
