@@ -141,10 +141,10 @@ struct Prepared {
 }
 
 /// Whether a batch must survive whatever happens to the machine. Who sends a message is told that it is kept, and goes away; and what
-/// may have been typed must not be said later not to have been.
+/// may have been typed, or given by a hook, must not be said later not to have been.
 fn is_promise(batch: &Batch) -> bool {
-    let is_started =
-        |event: &Event| matches!(&event.fact, Fact::Mail(fact) if matches!(**fact, MailFact::Started { .. }));
+    let begins = |fact: &MailFact| matches!(fact, MailFact::Started { .. } | MailFact::Offered { .. });
+    let is_started = |event: &Event| matches!(&event.fact, Fact::Mail(fact) if begins(fact));
     batch.texts.iter().any(|text| matches!(text, Text::Keep { .. })) || batch.events.iter().any(is_started)
 }
 

@@ -40,7 +40,8 @@ async fn child() {
             let keep = Text::Keep { id: id.clone(), text };
             opened.writer.append(Batch { events: vec![queued], texts: vec![keep], ..Batch::default() }).await.unwrap();
             acknowledged.write_all(format!("message {number} {}\n", seq + 5).as_bytes()).unwrap();
-            let started = MailFact::Started { delivery: DeliveryId::new(format!("dl_{number}")) };
+            let delivery = DeliveryId::new(format!("dl_{number}"));
+            let started = if number % 2 == 0 { MailFact::Started { delivery } } else { MailFact::Offered { delivery } };
             let started = event(seq + 6, Fact::Mail(Box::new(started)));
             opened.writer.append(Batch { events: vec![started], ..Batch::default() }).await.unwrap();
             acknowledged.write_all(format!("started {}\n", seq + 6).as_bytes()).unwrap();
