@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::time::Duration;
 
-use agtmux_core::action::{Actor, Verb};
+use agtmux_core::action::Actor;
 use agtmux_core::id::RuntimeId;
 use agtmux_core::mail::{Category, Entry, Letter, MailId, Mode, NewLetter, Party, Sanitized, Wanted};
 use agtmux_core::time::{Span, Timestamp};
@@ -217,8 +217,8 @@ pub(super) async fn accept(api: &Api, request: PostMessage, actor: Actor, peer: 
     let timeout = timeout_seconds.map(seconds);
     let every = every_seconds.map(seconds);
     let handle = api.synced().await;
-    handle.permit(crate::daemon::actions::new_action(), Verb::Message, to.clone(), actor.clone()).await?;
     let person = peer.pid.and_then(person);
+    let sender = (actor.clone(), to.clone());
     let (recipient, from) = handle
         .read(move |world| Ok::<_, CommandError>((recipient(world, &to)?, party(world, &actor, person))))
         .await??;
@@ -243,7 +243,7 @@ pub(super) async fn accept(api: &Api, request: PostMessage, actor: Actor, peer: 
     };
     let nonce = new_nonce();
     let entry = handle
-        .post_mail(NewLetter { letter, nonce, delay: delay_seconds.map(seconds) }, text.as_str().to_owned())
+        .post_mail(sender, NewLetter { letter, nonce, delay: delay_seconds.map(seconds) }, text.as_str().to_owned())
         .await?;
     handle.read(move |world| message(world, &entry)).await
 }

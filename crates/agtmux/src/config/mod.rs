@@ -1,6 +1,7 @@
 //! `config.toml`: what a person may set. Defaults < file < environment < flags.
 
 mod classify;
+mod mail;
 mod policy;
 
 use std::collections::BTreeMap;
@@ -14,6 +15,7 @@ use agtmux_wire::error::ErrorCode;
 use serde::Deserialize;
 
 pub use classify::{ClassifyConfig, Dialect, Provider, is_loopback};
+pub use mail::MailConfig;
 pub use policy::PolicyConfig;
 
 use crate::error::CommandError;
@@ -38,6 +40,8 @@ pub struct Config {
     pub approve: ApproveConfig,
     /// What agents may do to agents.
     pub policy: PolicyConfig,
+    /// Who may write to whom.
+    pub mail: MailConfig,
 }
 
 /// `[approve]`.

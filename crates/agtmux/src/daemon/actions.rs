@@ -137,7 +137,7 @@ impl MainLoop {
         }
     }
 
-    async fn permit_and_note(
+    pub(super) async fn permit_and_note(
         &mut self,
         action: ActionId,
         verb: Verb,
@@ -196,7 +196,7 @@ impl MainLoop {
     }
 
     /// Logs that an action was refused. A log that cannot be written changes nothing about the refusal.
-    async fn refuse(
+    pub(super) async fn refuse(
         &mut self,
         action: ActionId,
         verb: Verb,

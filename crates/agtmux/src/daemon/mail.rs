@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use agtmux_core::action::{Actor, Verb};
 use agtmux_core::command::Refusal;
 use agtmux_core::engine::Engine;
 use agtmux_core::event::Fact;
@@ -14,6 +15,7 @@ use agtmux_core::time::Span;
 use tokio::sync::{mpsc, oneshot, watch};
 use uuid::Uuid;
 
+use super::actions::new_action;
 use super::gone;
 use super::handle::{Handle, Input};
 use super::mainloop::MainLoop;
@@ -25,6 +27,8 @@ use crate::store::{Reader, Text};
 pub enum MailAsk {
     /// Take a message.
     Post {
+        /// Who sends it, and to whom as they said it.
+        sender: Box<(Actor, String)>,
         /// The message.
         new: Box<NewLetter>,
         /// Its text.
@@ -149,8 +153,8 @@ impl MainLoop {
     /// Does what is asked of the post.
     pub(super) async fn mail(&mut self, ask: MailAsk) {
         match ask {
-            MailAsk::Post { new, text, reply } => {
-                reply.send(self.post_letter(*new, text).await).ok();
+            MailAsk::Post { sender, new, text, reply } => {
+                reply.send(self.post_for(*sender, *new, text).await).ok();
             }
             MailAsk::Cancel { id, by, reply } => {
                 reply.send(self.cancel(&id, &by).await).ok();
@@ -203,6 +207,22 @@ impl MainLoop {
         let leased = MailFact::Leased { delivery: delivery.clone(), runtime: due.runtime, letters: due.letters };
         let step = self.world.engine.mail_step(leased);
         self.commit_mail(step).await.ok().map(|()| delivery)
+    }
+
+    /// Takes a message that somebody sends. Who sent what, and what was refused, is kept with what is done to agents.
+    async fn post_for(
+        &mut self,
+        (actor, reference): (Actor, String),
+        mut new: NewLetter,
+        text: String,
+    ) -> Result<Entry, CommandError> {
+        new.letter.queued_at = self.clock.now();
+        let may = self.world.engine.may_correspond(&self.world.mail_policy, &new.letter);
+        if let Err(refusal) = may.and_then(|()| self.world.engine.post(new.clone()).map(|_| ())) {
+            return Err(self.refuse(new_action(), Verb::Message, &reference, actor, refusal.into()).await);
+        }
+        self.permit_and_note(new_action(), Verb::Message, reference, actor).await?;
+        self.post_letter(new, text).await
     }
 
     pub(super) async fn post_letter(&mut self, mut new: NewLetter, text: String) -> Result<Entry, CommandError> {
@@ -273,8 +293,13 @@ impl Handle {
     ///
     /// # Errors
     /// Refused by the post, or it cannot be kept.
-    pub async fn post_mail(&self, new: NewLetter, text: String) -> Result<Entry, CommandError> {
-        self.ask_post(|reply| MailAsk::Post { new: Box::new(new), text, reply }).await
+    pub async fn post_mail(
+        &self,
+        sender: (Actor, String),
+        new: NewLetter,
+        text: String,
+    ) -> Result<Entry, CommandError> {
+        self.ask_post(|reply| MailAsk::Post { sender: Box::new(sender), new: Box::new(new), text, reply }).await
     }
 
     /// Takes a message back.

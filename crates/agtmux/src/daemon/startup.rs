@@ -122,6 +122,7 @@ pub async fn start(options: &Options) -> Result<Started, CommandError> {
             store_problem: None,
             troubles: BTreeMap::new(),
             permissions: loaded.config.policy.permissions(),
+            mail_policy: loaded.config.mail.policy(),
             start_notes: notes,
             about: About {
                 started_at: clock.now(),

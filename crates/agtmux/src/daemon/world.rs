@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use agtmux_core::engine::Engine;
 use agtmux_core::event::TargetKind;
 use agtmux_core::id::{PaneKey, RuntimeId, ServerId, TargetName};
+use agtmux_core::mail::MailPolicy;
 use agtmux_core::permission::Permissions;
 use agtmux_core::query::{self, PaneFilter, PaneRow};
 use agtmux_core::time::Timestamp;
@@ -37,6 +38,8 @@ pub struct World {
     pub troubles: BTreeMap<&'static str, String>,
     /// What agents may do to agents.
     pub permissions: Permissions,
+    /// Whom agents may write to.
+    pub mail_policy: MailPolicy,
     /// What was odd at the start: warnings on configuration and manifests.
     pub start_notes: Vec<String>,
     /// Fixed facts about this daemon.

@@ -1,6 +1,6 @@
 //! What is asked of the post: to take a message, to take one back, and the steps of those who deliver.
 
-use super::letter::{Category, Letter, MailId};
+use super::letter::{Category, Letter, MailId, Party};
 use super::post::{Entry, MailFact};
 use crate::command::{Refusal, RefusalCode, refuse};
 use crate::engine::Engine;
@@ -15,6 +15,12 @@ const QUEUE_LIMIT: usize = 1_000;
 /// no end of its own.
 const PAIR: (usize, Span) = (6, Span::minutes(10));
 const EVERYBODY: (usize, Span) = (60, Span::minutes(1));
+
+/// How many messages agents may write in one thread, one that answers lead through, in how long, unless a person writes in it.
+const THREAD: (usize, Span) = (12, Span::minutes(10));
+
+/// The longest that the way back to the first message of a thread is followed.
+const THREAD_DEPTH: usize = 64;
 
 /// How many answers may lead to one another. More is a conversation that nobody reads.
 const HOPS: u32 = 8;
@@ -70,6 +76,7 @@ impl Engine {
                 .hint(format!("see what it waits for: `sm queue {}`", letter.to_name)));
         }
         self.is_not_flooding(&letter)?;
+        self.is_not_going_round(&letter)?;
         letter.hops = self.hops(&letter)?;
         let mut facts = Vec::new();
         if !mail.boxes.contains_key(&letter.to) {
@@ -138,6 +145,40 @@ impl Engine {
             return Err(refuse(RefusalCode::NotAllowed, message).hint("wait a minute"));
         }
         Ok(())
+    }
+
+    /// Keeps a conversation of several agents, of whom none writes to one other too often, from going on without end. A person
+    /// who writes in it lets it go on.
+    fn is_not_going_round(&self, letter: &Letter) -> Result<(), Refusal> {
+        let Some(answered) = letter.reply_to.as_ref().filter(|_| letter.from.runtime().is_some()) else {
+            return Ok(());
+        };
+        let first = self.thread_of(answered);
+        let letters = self.state().mail.letters.values().map(|entry| &entry.letter);
+        let thread: Vec<_> = letters.filter(|known| self.thread_of(&known.id) == first).collect();
+        let is_agents = |known: &Letter| known.from.runtime().is_some() && known.category == Category::Mail;
+        let by_people = thread.iter().filter(|known| matches!(known.from, Party::Person { .. }));
+        let since = by_people.map(|known| known.queued_at).max();
+        let (most, within) = THREAD;
+        let is_recent = |known: &Letter| {
+            known.queued_at + within > letter.queued_at && since.is_none_or(|since| known.queued_at >= since)
+        };
+        if thread.iter().filter(|known| is_agents(known) && is_recent(known)).count() >= most {
+            let message = format!(
+                "agents have written {most} messages in the thread of {first} in {} minutes",
+                within.0 / 60_000
+            );
+            return Err(refuse(RefusalCode::NotAllowed, message)
+                .hint("a person can go on with it: whatever a person writes in it begins anew"));
+        }
+        Ok(())
+    }
+
+    /// The message that a thread began with, as far as it is remembered.
+    fn thread_of<'a>(&'a self, id: &'a MailId) -> &'a MailId {
+        let mail = &self.state().mail;
+        let back = |id: &&'a MailId| mail.get(id).and_then(|entry| entry.letter.reply_to.as_ref());
+        std::iter::successors(Some(id), back).take(THREAD_DEPTH).last().unwrap_or(id)
     }
 
     /// How many answers lead to a message: one more than to the one it answers. A person begins anew.
