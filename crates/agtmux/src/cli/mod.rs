@@ -32,6 +32,7 @@ pub mod resume;
 pub mod send;
 pub mod setup;
 pub mod signal;
+pub mod skill;
 pub mod sm;
 pub mod spawn;
 pub mod table;
@@ -132,6 +133,8 @@ enum Verb {
     Worktree(worktree::WorktreeVerb),
     /// Give agents the hooks that tell agtmux what they do
     Setup(setup::SetupArgs),
+    /// Print what an agent has to know to work with other agents
+    Skill(skill::SkillArgs),
     /// Teach the agents of a workspace to say how they stand
     Provision(provision::ProvisionArgs),
     /// Manage the places where agents run
@@ -243,6 +246,7 @@ async fn dispatch(verb: Verb, context: &Context) -> Result<(), CommandError> {
         Verb::Adopt(args) => adopt::run(args, context).await,
         Verb::Worktree(verb) => worktree::run(verb, context).await,
         Verb::Setup(args) => setup::run(&args, context),
+        Verb::Skill(args) => skill::run(&args),
         Verb::Provision(args) => provision::run(&args, context),
         Verb::Target(verb) => target::run(verb, context).await,
         Verb::Daemon(verb) => daemon::control(verb, context).await,
