@@ -24,6 +24,8 @@ pub enum CallKind {
     Approval,
     /// Answer a question, or deal with a dialog.
     Input,
+    /// Find out why messages do not reach it.
+    MailWaiting,
     /// Take note that a turn is done.
     Completion,
 }
@@ -35,6 +37,7 @@ impl CallKind {
             Self::Error => "error",
             Self::Approval => "approval",
             Self::Input => "input",
+            Self::MailWaiting => "mail_waiting",
             Self::Completion => "completion",
         }
     }
@@ -63,6 +66,9 @@ pub struct AttentionRecord {
     pub acknowledged: u64,
     /// The latest call that a notification went out for.
     pub notified: u64,
+    /// The call that messages wait for it, while they do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    mail_call: Option<u64>,
     /// Log position of the last time a person looked.
     seen: u64,
     /// The latest calls, at most [`AttentionRecord::CALLS`], newest last. Settled ones are kept: what settled them may
@@ -98,6 +104,40 @@ impl AttentionRecord {
         before != (self.nudge_seq, self.calling, self.unseen)
     }
 
+    /// Messages wait for it for too long, or not any more. However many there are, that is one call.
+    pub(crate) fn mail_waits(&mut self, waits: bool) {
+        match self.mail_call {
+            None if waits => {
+                self.nudge_seq += 1;
+                self.mail_call = Some(self.nudge_seq);
+            }
+            // Nobody need be told of a call that is over before anybody was.
+            Some(call) if !waits => {
+                self.mail_call = None;
+                if self.notified + 1 == call && call == self.nudge_seq {
+                    self.notified = call;
+                }
+            }
+            None | Some(_) => {}
+        }
+    }
+
+    /// Whether a person should find out why messages do not reach it.
+    pub fn calls_for_mail(&self) -> bool {
+        self.mail_call.is_some_and(|call| self.acknowledged < call)
+    }
+
+    /// The call that stands: what the agent wants itself, before what others want of it.
+    pub fn standing(&self) -> Option<CallKind> {
+        self.calling.or(self.mail_call.map(|_| CallKind::MailWaiting))
+    }
+
+    /// Whether a person said that they know of everything that the agent itself called for.
+    pub fn is_known(&self) -> bool {
+        let latest = if self.mail_call == Some(self.nudge_seq) { self.nudge_seq - 1 } else { self.nudge_seq };
+        latest > 0 && self.acknowledged >= latest
+    }
+
     /// A person looked at the pane.
     pub(crate) fn see(&mut self, seq: u64) {
         self.seen = self.seen.max(seq);
@@ -123,10 +163,12 @@ impl AttentionRecord {
     /// aged into idleness; everything else calls while it is so.
     pub(crate) fn wants_notification(&self) -> Option<CallKind> {
         let last = self.calls.last().map(|call| call.kind);
-        let kind = match self.calling.or(last)? {
+        let own = || match self.calling.or(last)? {
             CallKind::Completion => self.unseen.then_some(CallKind::Completion),
-            CallKind::Error | CallKind::Approval | CallKind::Input => self.calling,
-        }?;
+            CallKind::Error | CallKind::Approval | CallKind::Input | CallKind::MailWaiting => self.calling,
+        };
+        let is_mail = self.mail_call == Some(self.nudge_seq);
+        let kind = if is_mail { Some(CallKind::MailWaiting) } else { own() }?;
         (self.nudge_seq > self.notified && !self.is_acknowledged()).then_some(kind)
     }
 }

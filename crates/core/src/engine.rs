@@ -13,7 +13,7 @@ use crate::deadlines::Deadlines;
 use crate::event::{Event, FORMAT, Fact};
 use crate::id::{PaneKey, RuntimeId};
 use crate::intent::Intent;
-use crate::mail::{MailId, Post};
+use crate::mail::{MailId, Post, Transition};
 use crate::policy::Policy;
 use crate::prompt::Prompt;
 use crate::runtime::Surroundings;
@@ -69,6 +69,8 @@ pub struct Applied {
     pub targets_changed: bool,
     /// Messages that took a step.
     pub mail: BTreeSet<MailId>,
+    /// Those steps, in their order.
+    pub mail_steps: Vec<Transition>,
 }
 
 /// What became of a signal.
@@ -162,7 +164,8 @@ impl Engine {
 
     /// When time alone will change something. The shell answers with a [`Fact::Tick`].
     pub fn next_deadline(&self) -> Option<Timestamp> {
-        [self.deadlines.next(), self.pending_deadline, self.state.mail.next_deadline()].into_iter().flatten().min()
+        let mail = self.state.mail.next_deadline(self.state.policy.mail_alarm());
+        [self.deadlines.next(), self.pending_deadline, mail].into_iter().flatten().min()
     }
 
     /// All wanted effects.
@@ -185,12 +188,19 @@ impl Engine {
             self.state.ignored.newer_format += 1;
             return applied;
         }
+        self.state.mail.begin(event.seq);
         self.pass_time(event.at, &mut applied);
         self.state.seq = self.state.seq.max(event.seq);
         self.take_in(event, &mut applied);
         applied.mail = self.state.mail.take_touched();
-        for runtime in self.state.mail.take_stirred() {
-            applied.changed.extend(self.state.topology.live(&runtime).map(|runtime| runtime.pane.clone()));
+        applied.mail_steps = self.state.mail.take_steps();
+        for id in self.state.mail.take_stirred() {
+            let is_late = self.state.mail.late_since(&id).is_some();
+            let runtime = self.state.topology.runtimes.get_mut(&id).filter(|runtime| runtime.is_live());
+            applied.changed.extend(runtime.map(|runtime| {
+                runtime.attention.mail_waits(is_late);
+                runtime.pane.clone()
+            }));
         }
         applied
     }

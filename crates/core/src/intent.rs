@@ -47,7 +47,12 @@ impl Intent {
             nudge_seq,
             kind,
             confidence: runtime.verdict.confidence,
-            message: runtime.verdict.message.clone(),
+            message: match kind {
+                CallKind::MailWaiting => Some("messages for it wait for long".to_owned()),
+                CallKind::Error | CallKind::Approval | CallKind::Input | CallKind::Completion => {
+                    runtime.verdict.message.clone()
+                }
+            },
         })
     }
 }

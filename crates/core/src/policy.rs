@@ -17,6 +17,17 @@ pub struct Policy {
     pub bind_within: Span,
     /// Lifetimes that an agent's manifest gives, by agent, fact and source.
     pub lifetimes: BTreeMap<AgentId, Vec<Lifetime>>,
+    /// A message that waits longer than this is told of; nothing and none is ever.
+    #[serde(default = "ten_minutes", skip_serializing_if = "is_ten_minutes")]
+    pub mail_alarm: Span,
+}
+
+const fn ten_minutes() -> Span {
+    Span::minutes(10)
+}
+
+fn is_ten_minutes(span: &Span) -> bool {
+    *span == ten_minutes()
 }
 
 /// How long one kind of fact from one source stays fresh.
@@ -73,11 +84,21 @@ impl FactKind {
 
 impl Default for Policy {
     fn default() -> Self {
-        Self { completed_for: Span::seconds(120), bind_within: Span::seconds(10), lifetimes: BTreeMap::new() }
+        Self {
+            completed_for: Span::seconds(120),
+            bind_within: Span::seconds(10),
+            lifetimes: BTreeMap::new(),
+            mail_alarm: ten_minutes(),
+        }
     }
 }
 
 impl Policy {
+    /// After how long a message that waits is told of.
+    pub fn mail_alarm(&self) -> Option<Span> {
+        Some(self.mail_alarm).filter(|alarm| alarm.0 > 0)
+    }
+
     /// How long a fact of this kind from this source holds for this agent.
     pub fn holds(&self, agent: &AgentId, fact: FactKind, source: Source) -> Span {
         self.lifetimes

@@ -1,6 +1,6 @@
 //! Read models: rows for lists, and their sums. Pure functions of the engine, in a stable order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::attention::CallKind;
 use crate::engine::Engine;
@@ -66,6 +66,8 @@ pub struct MailRow {
     pub since: Timestamp,
     /// What the next one waits for; nothing if it is about to be delivered.
     pub hindrance: Option<Hindrance>,
+    /// Who wrote them, each once.
+    pub from: BTreeSet<String>,
 }
 
 /// What a runtime wants from a person.
@@ -390,7 +392,7 @@ fn runtime_row(engine: &Engine, runtime: &Runtime) -> RuntimeRow {
         updated_at: runtime.updated_at,
         attention: Attention {
             needs_action: runtime.verdict.state.needs_action(),
-            kind: attention.calling,
+            kind: attention.standing(),
             nudge_seq: attention.nudge_seq,
             message: attention.calling.and(runtime.verdict.message.clone()),
             unseen: attention.unseen,
@@ -407,7 +409,8 @@ fn mail_row(engine: &Engine, runtime: &RuntimeId) -> Option<MailRow> {
     let waiting = engine.state().mail.waiting_for(runtime);
     let first = waiting.first()?;
     let since = waiting.iter().map(|entry| entry.waits_since()).min()?;
-    Some(MailRow { waiting: waiting.len() as u64, since, hindrance: engine.mail_hindrance(first) })
+    let from = waiting.iter().map(|entry| entry.letter.from.name().to_owned()).collect();
+    Some(MailRow { waiting: waiting.len() as u64, since, hindrance: engine.mail_hindrance(first), from })
 }
 
 type SortKey<'a> = (&'a TargetName, &'a str, &'a ServerId, SessionId, u32, WindowId, u32, &'a PaneKey);

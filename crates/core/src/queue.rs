@@ -21,7 +21,8 @@ pub struct Waiting<'a> {
 /// of states; of those alike, whoever waits longest comes first. Whoever was acknowledged waits no more, until it calls anew.
 pub fn waiting(engine: &Engine) -> Vec<Waiting<'_>> {
     let living = engine.state().topology.runtimes.values().filter(|runtime| runtime.is_live());
-    let mut queue: Vec<_> = living.filter_map(wants).collect();
+    let mut queue: Vec<_> =
+        living.filter_map(|runtime| wants(runtime).or_else(|| is_waited_for(engine, runtime))).collect();
     queue.sort_by(|one, other| {
         let place = |waiting: &Waiting<'_>| (waiting.kind, waiting.since);
         place(one).cmp(&place(other)).then_with(|| one.runtime.id.cmp(&other.runtime.id))
@@ -38,6 +39,12 @@ fn wants(runtime: &Runtime) -> Option<Waiting<'_>> {
         State::Completed | State::Idle if runtime.attention.unseen => CallKind::Completion,
         State::Running | State::Completed | State::Idle | State::Unknown => return None,
     };
-    let waits = !runtime.attention.is_acknowledged();
+    let waits = !runtime.attention.is_known();
     waits.then_some(Waiting { runtime, kind, since: runtime.verdict.since })
+}
+
+/// One that messages do not reach.
+fn is_waited_for<'a>(engine: &Engine, runtime: &'a Runtime) -> Option<Waiting<'a>> {
+    let since = engine.state().mail.late_since(&runtime.id).filter(|_| runtime.attention.calls_for_mail())?;
+    Some(Waiting { runtime, kind: CallKind::MailWaiting, since })
 }

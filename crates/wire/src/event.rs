@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::stream::MessageEvent;
+
 /// `POST /v1/events`: one signal with its envelope. `agtmux signal` sends the same.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -144,6 +146,9 @@ pub struct EventItem {
     pub runtime_id: Option<String>,
     /// One line for people.
     pub text: String,
+    /// The steps of messages that it led to, as far as they are remembered.
+    #[serde(default)]
+    pub messages: Vec<MessageEvent>,
     /// The fact itself, as in the log.
     pub fact: serde_json::Value,
 }

@@ -168,6 +168,9 @@ pub struct MailItem {
     pub since: String,
     /// What the next one waits for, as in `estimated_delivery` of a message; `now` if it is about to be delivered.
     pub waits_for: String,
+    /// Who wrote them, each once.
+    #[serde(default)]
+    pub from: Vec<String>,
 }
 
 /// Whether and how a runtime calls the person.
@@ -181,6 +184,9 @@ pub struct AttentionItem {
     pub message: Option<String>,
     /// A turn was completed and nobody has looked yet.
     pub unseen: bool,
+    /// What it calls for: error, approval, input, mail_waiting or completion.
+    #[serde(default)]
+    pub kind: Option<String>,
 }
 
 /// What names a window.

@@ -133,6 +133,9 @@ pub struct Message {
     pub bytes: u64,
     /// How it begins.
     pub preview: String,
+    /// By which way it came to the agent, `wrapper` for instance; none before that.
+    #[serde(default)]
+    pub channel: Option<String>,
     /// What happened to it.
     pub steps: Vec<MessageStep>,
 }
@@ -149,6 +152,9 @@ pub struct MessageParty {
 /// A step that a message took.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MessageStep {
+    /// Where in the log.
+    #[serde(default)]
+    pub seq: u64,
     /// When.
     pub at: String,
     /// Where to.

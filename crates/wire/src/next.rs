@@ -19,7 +19,7 @@ pub struct Queue {
 /// One that waits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct QueueItem {
-    /// For what: `error`, `approval`, `input` or `completion`.
+    /// For what: `error`, `approval`, `input`, `mail_waiting` (messages do not reach it) or `completion`.
     pub kind: String,
     /// Since when, RFC 3339.
     pub waiting_since: String,

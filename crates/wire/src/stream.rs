@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::list::{PaneIdentity, PaneItem, Summary};
+use crate::mail::MessageParty;
 
 /// A frame of the stream. `seq` grows strictly from frame to frame; a client that was cut off passes the last one it
 /// saw as `after` and misses nothing.
@@ -23,6 +24,9 @@ pub enum Frame {
         panes: Vec<PaneItem>,
         /// Counts over all runtimes.
         summary: Summary,
+        /// The steps of messages after `after`, where that was given: what a client missed while it was away.
+        #[serde(default)]
+        messages: Vec<MessageEvent>,
     },
     /// What changed from the previous frame to `seq`.
     Change {
@@ -38,6 +42,9 @@ pub enum Frame {
         removed: Vec<RemovedPane>,
         /// Calls for attention that began with this change.
         attention: Vec<AttentionCall>,
+        /// The steps that messages took, in their order.
+        #[serde(default)]
+        messages: Vec<MessageEvent>,
     },
 }
 
@@ -50,6 +57,29 @@ pub struct RemovedPane {
     pub tmux_socket: String,
 }
 
+/// A step of a message. Never its text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MessageEvent {
+    /// The message.
+    pub id: String,
+    /// Who wrote it.
+    pub from: MessageParty,
+    /// Who gets it.
+    pub to: MessageParty,
+    /// `mail`, `notice` or `reminder`.
+    pub category: String,
+    /// When it may be delivered.
+    pub delivery_mode: String,
+    /// Where in the log the step is.
+    pub seq: u64,
+    /// When it was taken, RFC 3339.
+    pub at: String,
+    /// Where the message is since: `queued`, `leased` and so on, as in a message's `status`.
+    pub status: String,
+    /// Why, or on what evidence.
+    pub why: String,
+}
+
 /// A runtime calls for a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AttentionCall {
@@ -57,7 +87,7 @@ pub struct AttentionCall {
     pub runtime_id: String,
     /// The dedupe key together with the runtime.
     pub nudge_seq: u64,
-    /// approval, question, error or completion.
+    /// error, approval, input, mail_waiting or completion.
     pub kind: String,
     /// Text for the person.
     pub message: Option<String>,

@@ -2,7 +2,7 @@
 
 use agtmux_core::action::{ActionFact, Step};
 use agtmux_core::event::{Fact, TargetKind};
-use agtmux_core::mail::{Busy, MailFact, MailId};
+use agtmux_core::mail::{Busy, MailFact, MailId, Transition};
 use agtmux_core::prompt::Prompt;
 use agtmux_core::query::{self, PaneRow, SessionRow, StateCounts, WindowRow};
 use agtmux_core::time::Timestamp;
@@ -13,7 +13,8 @@ use agtmux_wire::list::{
     AttentionItem, MailItem, PaneIdentity, PaneItem, SessionIdentity, SessionItem, SessionOnTarget, Summary,
     TargetError, WindowIdentity, WindowItem,
 };
-use agtmux_wire::stream::{AttentionCall, Frame, RemovedPane};
+use agtmux_wire::mail::MessageParty;
+use agtmux_wire::stream::{AttentionCall, Frame, MessageEvent, RemovedPane};
 use agtmux_wire::{SCHEMA_VERSION, target};
 
 use crate::daemon::publish::{Change, Identity};
@@ -53,12 +54,14 @@ pub fn pane(view: &PaneView) -> PaneItem {
             nudge_seq: runtime.attention.nudge_seq,
             message: runtime.verdict.message.clone(),
             unseen: runtime.attention.unseen,
+            kind: runtime.attention.kind.map(|kind| kind.name().to_owned()),
         }),
         prompt: runtime.and_then(|runtime| runtime.prompt.as_ref()).map(prompt),
         mail: runtime.and_then(|runtime| runtime.mail.as_ref()).map(|mail| MailItem {
             waiting: mail.waiting,
             since: time(mail.since),
             waits_for: mail.hindrance.map_or("now", |hindrance| hindrance.name()).to_owned(),
+            from: mail.from.iter().cloned().collect(),
         }),
         busy: runtime.and_then(|runtime| runtime.busy.as_ref()).map(busy),
         cwd: surface.cwd.clone(),
@@ -188,6 +191,7 @@ pub fn change(change: &Change) -> Frame {
                 message: call.message.clone(),
             })
             .collect(),
+        messages: change.steps.iter().map(message_event).collect(),
     }
 }
 
@@ -200,6 +204,23 @@ pub fn snapshot(change: &Change) -> Frame {
         at: time(change.at),
         panes: change.panes.iter().map(pane).collect(),
         summary: summary(&rows),
+        messages: change.steps.iter().map(message_event).collect(),
+    }
+}
+
+/// A step of a message.
+pub fn message_event(transition: &Transition) -> MessageEvent {
+    let Transition { id, from, to, to_name, mode, category, step } = transition;
+    MessageEvent {
+        id: id.to_string(),
+        from: MessageParty { name: from.name().to_owned(), id: from.id() },
+        to: MessageParty { name: to_name.clone(), id: to.to_string() },
+        category: category.name().to_owned(),
+        delivery_mode: mode.name().to_owned(),
+        seq: step.seq,
+        at: time(step.at),
+        status: step.to.clone(),
+        why: step.why.clone(),
     }
 }
 

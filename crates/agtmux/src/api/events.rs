@@ -3,6 +3,7 @@
 use agtmux_core::engine::Disposition;
 use agtmux_core::event::Event;
 use agtmux_core::id::RuntimeId;
+use agtmux_core::mail::Transition;
 use agtmux_core::signal::SignalEvent;
 use agtmux_wire::SCHEMA_VERSION;
 use agtmux_wire::error::ErrorCode;
@@ -56,11 +57,13 @@ pub async fn list(State(api): State<Api>, Params(query): Params<EventsQuery>) ->
     let (mut events, runtimes) = reading.await.map_err(CommandError::internal)?.map_err(CommandError::from)?;
     let truncated = after.is_some() && events.len() > limit;
     events.truncate(limit);
+    let before = events.first().map_or(u64::MAX, |event| event.seq.saturating_sub(1));
+    let steps = api.handle.read(move |world| world.engine.state().mail.steps_after(before)).await?;
     Ok(Json(EventList {
         schema_version: SCHEMA_VERSION,
         generated_at: jiff::Timestamp::now().to_string(),
         next_after: events.last().map_or_else(|| after.unwrap_or(0), |event| event.seq),
-        items: events.iter().map(|event| item(event, runtimes.get(&event.seq))).collect(),
+        items: events.iter().map(|event| item(event, runtimes.get(&event.seq), &steps)).collect(),
         truncated,
     }))
 }
@@ -90,7 +93,7 @@ fn ended_runtime(world: &World, reference: &str) -> Option<RuntimeId> {
     matching.next().is_none().then(|| found.id.clone())
 }
 
-fn item(event: &Event, bound: Option<&RuntimeId>) -> EventItem {
+fn item(event: &Event, bound: Option<&RuntimeId>, steps: &[Transition]) -> EventItem {
     let fact = serde_json::to_value(&event.fact).unwrap_or_default();
     EventItem {
         seq: event.seq,
@@ -98,6 +101,7 @@ fn item(event: &Event, bound: Option<&RuntimeId>) -> EventItem {
         kind: fact["type"].as_str().unwrap_or_default().to_owned(),
         runtime_id: bound.or_else(|| event.fact.runtime()).map(ToString::to_string),
         text: convert::fact_text(&event.fact),
+        messages: steps.iter().filter(|step| step.step.seq == event.seq).map(convert::message_event).collect(),
         fact,
     }
 }

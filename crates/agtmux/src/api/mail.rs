@@ -349,10 +349,17 @@ pub(super) fn message(world: &World, entry: &Entry) -> Message {
         reply_to: letter.reply_to.as_ref().map(ToString::to_string),
         bytes: letter.bytes,
         preview: letter.preview.clone(),
+        channel: channel(entry),
         steps: entry
             .steps
             .iter()
-            .map(|step| MessageStep { at: time(step.at), to: step.to.clone(), why: step.why.clone() })
+            .map(|step| MessageStep { seq: step.seq, at: time(step.at), to: step.to.clone(), why: step.why.clone() })
             .collect(),
     }
+}
+
+/// By which way a message came, as the step says that was taken then.
+fn channel(entry: &Entry) -> Option<String> {
+    let submitted = entry.steps.iter().rev().find(|step| step.to == "submitted")?;
+    submitted.why.split([',', ':']).next().filter(|way| !way.is_empty()).map(str::to_owned)
 }

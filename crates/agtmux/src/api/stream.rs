@@ -66,7 +66,7 @@ async fn serve(mut socket: WebSocket, handle: &Handle, after: Option<u64>) -> Re
                 }
                 // Too slow for the changes: everything anew, which takes it forward all the same.
                 Err(RecvError::Lagged(_)) => {
-                    subscription = handle.subscribe(None).await?;
+                    subscription = handle.subscribe(last).await?;
                     last = send_start(&mut socket, &subscription, last).await?;
                 }
                 Err(RecvError::Closed) => return Err(Ended::DaemonEnding),

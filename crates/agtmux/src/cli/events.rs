@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use agtmux_wire::event::EventList;
+use agtmux_wire::stream::MessageEvent;
 use clap::Args;
 
 use super::audit;
@@ -66,7 +67,16 @@ fn render(list: &EventList) -> String {
         .iter()
         .map(|event| {
             let runtime = event.runtime_id.as_deref().unwrap_or("-");
-            format!("{:>8}  {}  {:<16} {:<20} {}\n", event.seq, event.at, event.kind, runtime, printable(&event.text))
+            let text = printable(&event.text);
+            let line = format!("{:>8}  {}  {:<16} {:<20} {text}\n", event.seq, event.at, event.kind, runtime);
+            event.messages.iter().fold(line, |lines, step| lines + &step_line(step))
         })
         .collect()
+}
+
+/// A step that a message took by an event, below it.
+fn step_line(step: &MessageEvent) -> String {
+    let why = if step.why.is_empty() { String::new() } else { format!(": {}", step.why) };
+    let text = format!("{} from {} to {} is {}{why}", step.id, step.from.name, step.to.name, step.status);
+    format!("{:>8}  {}  message          {:<20} {}\n", "", step.at, step.to.id, printable(&text))
 }

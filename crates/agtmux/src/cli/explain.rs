@@ -55,6 +55,9 @@ fn render(explanation: &Explanation) -> String {
     if let Some(message) = &pane.attention.message {
         line("message", message);
     }
+    if pane.attention.kind.as_deref() == Some("mail_waiting") {
+        line("calls for", "mail_waiting");
+    }
     if let Some(busy) = &pane.busy {
         line("busy", &format!("{} (until {} at the latest)", busy.reason, busy.until));
     }

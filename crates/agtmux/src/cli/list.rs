@@ -245,7 +245,8 @@ fn message(pane: &PaneItem) -> String {
 /// The messages that wait for an agent, in words.
 pub fn waiting(mail: &MailItem) -> String {
     let messages = if mail.waiting == 1 { "message" } else { "messages" };
-    format!("{} {messages} {}", mail.waiting, mail.waits_for.replace("now", "about to be delivered").replace('_', " "))
+    let waits = mail.waits_for.replace("now", "about to be delivered").replace('_', " ");
+    format!("{} {messages} from {} {waits}", mail.waiting, mail.from.join(", "))
 }
 
 /// The title, unless it is what tmux calls a pane that nobody gave a title: the name of this host.

@@ -16,6 +16,7 @@ use super::view_output::ViewOutputArgs;
 use super::wait::WaitArgs;
 use super::{Context, adopt, list, output, spawn, view_output, wait};
 use crate::error::CommandError;
+pub use text::table as messages_table;
 use text::{story, table};
 
 #[derive(Debug, Subcommand)]

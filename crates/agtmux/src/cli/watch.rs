@@ -7,6 +7,7 @@ use std::time::Duration;
 use agtmux_wire::SCHEMA_VERSION;
 use agtmux_wire::error::ErrorCode;
 use agtmux_wire::list::{PaneItem, PaneList, SessionList, WindowList};
+use agtmux_wire::mail::MessageList;
 use agtmux_wire::stream::Frame;
 use clap::{Args, ValueEnum};
 use futures_util::StreamExt;
@@ -18,6 +19,7 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 
 use super::list::{Query, panes_table, sessions_table, windows_table};
+use super::sm::messages_table;
 use super::{Context, DurationArg, output};
 use crate::client::Client;
 use crate::error::CommandError;
@@ -27,7 +29,7 @@ const REDRAW_PAUSE: Duration = Duration::from_millis(50);
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "With --format jsonl every line is one JSON document:\n  {\"schema_version\":1,\"seq\":N,\"at\":TIME,\"scope\":\"panes\",\"change\":\"present|changed|removed\",\"item\":{…}}\nLines with `present` come first and describe what is there; `item` is as in `list --json`,\nand for `removed` it holds the identity alone."
+    after_help = "With --format jsonl every line is one JSON document:\n  {\"schema_version\":1,\"seq\":N,\"at\":TIME,\"scope\":\"panes\",\"change\":\"present|changed|removed\",\"item\":{…}}\nLines with `present` come first and describe what is there; `item` is as in `list --json`,\nand for `removed` it holds the identity alone. With --scope messages `change` is `present` or `step`."
 )]
 pub struct WatchArgs {
     /// Only this target
@@ -51,6 +53,9 @@ pub struct WatchArgs {
     /// Show what is there and end
     #[arg(long)]
     once: bool,
+    /// With --scope messages and --format jsonl: not what is there, but every step after this one, which was the last seen
+    #[arg(long, value_name = "SEQ", conflicts_with = "once")]
+    after: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -62,6 +67,8 @@ enum Scope {
     Windows,
     /// Sessions
     Sessions,
+    /// Messages that wait, and with --format jsonl every step of every message
+    Messages,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -79,6 +86,7 @@ impl Scope {
             Self::Panes => "panes",
             Self::Windows => "windows",
             Self::Sessions => "sessions",
+            Self::Messages => "messages",
         }
     }
 }
@@ -91,6 +99,7 @@ pub async fn run(args: WatchArgs, context: &Context) -> Result<(), CommandError>
     match (args.format, args.once) {
         (Format::Table, true) => output::print(&watch.table().await?),
         (Format::Table, false) => watch.redraw(args.interval.0).await,
+        (Format::Jsonl, once) if args.scope == Scope::Messages => watch.steps(once, args.after).await,
         (Format::Jsonl, once) => watch.lines(once).await,
     }
 }
@@ -113,6 +122,7 @@ impl Watch {
             }
             Scope::Windows => windows_table(&self.client.get::<WindowList>(&self.path).await?, true, self.color),
             Scope::Sessions => sessions_table(&self.client.get::<SessionList>(&self.path).await?, true, self.color),
+            Scope::Messages => messages_table(&self.client.get::<MessageList>(&self.path).await?, self.color),
         })
     }
 
@@ -155,6 +165,22 @@ impl Watch {
             }
         }
         Ok(())
+    }
+
+    /// The messages that wait, then every step of every message; or every step after one that was seen.
+    async fn steps(&self, once: bool, after: Option<u64>) -> Result<(), CommandError> {
+        let mut stream = self.client.stream(after).await?;
+        if after.is_none() {
+            let list: MessageList = self.client.get(&self.path).await?;
+            list.items.iter().try_for_each(|message| step_line(0, &message.queued_at, "present", &json!(message)))?;
+        }
+        if once {
+            return Ok(());
+        }
+        loop {
+            let (Frame::Change { messages, .. } | Frame::Snapshot { messages, .. }) = next_frame(&mut stream).await?;
+            messages.iter().try_for_each(|step| step_line(step.seq, &step.at, "step", &json!(step)))?;
+        }
     }
 
     async fn lines(&self, once: bool) -> Result<(), CommandError> {
@@ -236,6 +262,12 @@ impl Watch {
     fn is_recent(&self, pane: &PaneItem) -> bool {
         self.since.is_none_or(|since| pane.updated_at.as_deref().and_then(parse_time).is_some_and(|at| at >= since))
     }
+}
+
+fn step_line(seq: u64, at: &str, change: &str, item: &Value) -> Result<(), CommandError> {
+    output::print_json(&json!({
+        "schema_version": SCHEMA_VERSION, "seq": seq, "at": at, "scope": "messages", "change": change, "item": item,
+    }))
 }
 
 /// What tells an item from others: its identity, and the server it is on where that matters.

@@ -44,8 +44,8 @@ impl MailConfig {
     }
 
     /// After how long a message that waits is told of.
-    pub fn alarm(&self) -> Option<Span> {
-        (self.alarm_seconds > 0).then(|| Span::seconds(i64::from(self.alarm_seconds)))
+    pub fn alarm(&self) -> Span {
+        Span::seconds(i64::from(self.alarm_seconds))
     }
 }
 

@@ -352,7 +352,7 @@ impl MainLoop {
         }
         if !changed.is_empty() {
             self.world.seq += 1;
-            self.publisher.publish(&self.world, self.clock.now(), &changed, Vec::new());
+            self.publisher.publish(&self.world, self.clock.now(), &changed, Vec::new(), Vec::new());
         }
     }
 
@@ -372,7 +372,7 @@ impl MainLoop {
         let done: Vec<_> = outbox.iter().map(|intent| Fact::IntentDone { intent: intent.id().clone() }).collect();
         let calls: Vec<_> = outbox.into_iter().map(call).collect();
         if self.commit(done).await.is_ok() {
-            self.publisher.publish(&self.world, self.clock.now(), [], calls);
+            self.publisher.publish(&self.world, self.clock.now(), [], calls, Vec::new());
         }
     }
 
@@ -402,19 +402,20 @@ impl MainLoop {
         self.note(appended)?;
         self.world.seq = last;
         let mut outcomes = Vec::with_capacity(events.len());
-        let mut changed = BTreeSet::new();
+        let (mut changed, mut steps) = (BTreeSet::new(), Vec::new());
         for event in &events {
             let applied = self.world.engine.apply(event);
             self.projection.note(&self.world.engine, event, &applied);
             changed.extend(applied.changed);
             self.post.note(&self.world.engine, &applied.mail);
+            steps.extend(applied.mail_steps);
             outcomes.push((event.seq, applied.disposition));
         }
         let panes = &self.world.engine.state().topology.panes;
         for gone in changed.iter().filter(|pane| !panes.contains_key(pane)) {
             self.world.surfaces.remove(gone);
         }
-        self.publisher.publish(&self.world, at, &changed, Vec::new());
+        self.publisher.publish(&self.world, at, &changed, Vec::new(), steps);
         Ok(outcomes)
     }
 

@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use agtmux_core::attention::CallKind;
 use agtmux_core::id::{PaneId, PaneKey, RuntimeId, TargetName, WindowId};
+use agtmux_core::mail::Transition;
 use agtmux_core::query::PaneFilter;
 use agtmux_core::time::Timestamp;
 use tokio::sync::broadcast;
@@ -35,13 +36,15 @@ pub struct Change {
     pub removed: Vec<Identity>,
     /// Calls for attention that began.
     pub calls: Vec<Call>,
+    /// Steps that messages took.
+    pub steps: Vec<Transition>,
     /// The change as it goes over the wire, made by the first follower that needs it.
     pub encoded: OnceLock<String>,
 }
 
 impl Change {
     fn weight(&self) -> usize {
-        1 + self.panes.len() + self.removed.len() + self.calls.len()
+        1 + self.panes.len() + self.removed.len() + self.calls.len() + self.steps.len()
     }
 }
 
@@ -98,6 +101,7 @@ impl Publisher {
         at: Timestamp,
         changed: impl IntoIterator<Item = &'a PaneKey>,
         calls: Vec<Call>,
+        steps: Vec<Transition>,
     ) {
         let mut panes = Vec::new();
         let mut removed = Vec::new();
@@ -111,10 +115,10 @@ impl Publisher {
             removed.extend(before.filter(|before| Some(before) != now.as_ref()));
             panes.extend(view);
         }
-        if panes.is_empty() && removed.is_empty() && calls.is_empty() {
+        if panes.is_empty() && removed.is_empty() && calls.is_empty() && steps.is_empty() {
             return;
         }
-        let change = Arc::new(Change { seq: world.seq, at, panes, removed, calls, encoded: OnceLock::new() });
+        let change = Arc::new(Change { seq: world.seq, at, panes, removed, calls, steps, encoded: OnceLock::new() });
         self.weight += change.weight();
         self.kept.push_back(change.clone());
         while self.weight > KEPT
@@ -140,6 +144,8 @@ impl Publisher {
                 panes: world.panes(&PaneFilter { all: true, ..PaneFilter::default() }),
                 removed: Vec::new(),
                 calls: Vec::new(),
+                // What was before anybody asked is not news; what somebody missed is.
+                steps: after.map(|after| world.engine.state().mail.steps_after(after)).unwrap_or_default(),
                 encoded: OnceLock::new(),
             })),
         };

@@ -226,6 +226,7 @@ pub(super) fn policy(config: &Config, registry: &Registry) -> Policy {
         completed_for: Span::seconds(i64::from(config.state.completed_seconds)),
         bind_within: Span::seconds(i64::from(config.state.bind_seconds)),
         lifetimes: lifetimes.collect(),
+        mail_alarm: config.mail.alarm(),
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::common::{AGTMUX, Composer, Run, TestEnvironment, wait_for};
+use crate::common::{AGTMUX, Background, Composer, Run, TestEnvironment, wait_for};
 
 fn environment() -> TestEnvironment {
     let environment = TestEnvironment::with_tmux();
@@ -143,9 +143,9 @@ fn what_can_wait_waits_for_who_is_busy() {
         .wait_for_pane(&api.pane, "the other one to wait", |pane| pane["mail"]["waits_for"] == "waiting_for_ready");
     assert_eq!((&pane["busy"]["reason"], &pane["mail"]["waiting"]), (&"the build runs".into(), &1.into()), "{pane:#}");
     let list = environment.agtmux(&["list", "panes"]).ok().stdout;
-    assert!(list.contains("[busy: the build runs] [1 message waiting for ready]"), "{list}");
+    assert!(list.contains("[busy: the build runs] [1 message from "), "{list}");
     let explained = environment.agtmux(&["explain", "api"]).ok().stdout;
-    assert!(explained.contains("\nmail        1 message waiting for ready, the first for "), "{explained}");
+    assert!(explained.contains("\nmail        1 message from "), "{explained}");
     // Nobody but itself and a person has a say in that.
     let other = as_agent(&environment, &web, &["ready", "api", "--json"]);
     assert_eq!(other.error()["code"], "E_NOT_ALLOWED", "{other:#?}");
@@ -195,4 +195,144 @@ fn a_series_ends_with_the_one_that_is_taken_back() {
     assert_eq!(nothing.stdout, "nothing waits\n");
     wait_until(&environment, "mail", "queued");
     assert_eq!(api.submitted(), Vec::<String>::new());
+}
+
+/// The agents of a daemon with a configuration, by name.
+fn configured<const N: usize>(config: &str, names: [&str; N]) -> (TestEnvironment, [Composer; N]) {
+    let environment = TestEnvironment::with_tmux();
+    environment.configure(config);
+    environment.start_daemon();
+    let agents = names.map(|name| named(&environment, name));
+    (environment, agents)
+}
+
+#[test]
+fn agents_write_to_whom_they_may() {
+    let rules = "[mail]\nagents_write = false\n[[mail.allow]]\nfrom = \"le*\"\nto = \"api\"\n";
+    let (environment, [lead, api, web]) = configured(rules, ["lead", "api", "web"]);
+    let sent = as_agent(&environment, &lead, &["send", "api,web", "hello", "--json"]);
+    assert_eq!(sent.code, 4, "{sent:#?}");
+    let items = sent.json();
+    wait_until(&environment, items[0]["id"].as_str().unwrap(), "confirmed");
+    let refused = &items[1]["error"];
+    assert_eq!((&items[1]["to"], &refused["code"]), (&"web".into(), &"E_NOT_ALLOWED".into()), "{items:#}");
+    assert!(refused["hint"].as_str().unwrap().contains("[[mail.allow]]"), "{refused:#}");
+    let back = as_agent(&environment, &api, &["send", "lead", "and back", "--json"]);
+    assert_eq!((back.code, back.error()["code"].as_str()), (4, Some("E_NOT_ALLOWED")), "{back:#?}");
+    // What interrupts somebody is not meant unless it is said.
+    let urgent = as_agent(&environment, &lead, &["send", "api", "stop", "--urgent", "--json"]);
+    assert_eq!((urgent.code, urgent.error()["code"].as_str()), (4, Some("E_NOT_ALLOWED")), "{urgent:#?}");
+    // A reminder of its own is nobody else's matter, and a person may write to everybody.
+    as_agent(&environment, &web, &["remind", "1h", "look"]).ok();
+    environment.agtmux(&["sm", "send", "web", "hello"]).ok();
+    let audit = environment.agtmux(&["events", "--audit", "--json"]).ok().json().to_string();
+    assert_eq!(audit.matches("is an agent, and may not write to").count(), 3, "{audit}");
+    assert_eq!(lead.submitted(), Vec::<String>::new());
+}
+
+/// What waits for long is told of: once to who sent it, and to the person until it is delivered.
+#[test]
+fn a_message_that_waits_for_long_is_told_of() {
+    let (environment, [web, api]) = configured("[mail]\nalarm_seconds = 2\n", ["web", "api"]);
+    busy(&environment, &api);
+    let sent = as_agent(&environment, &web, &["send", "api", "hello", "--id", "hello", "--json"]).ok().json();
+    assert_eq!(sent["status"], "queued", "{sent:#}");
+    environment.kill_daemon();
+    let told = wait_until(&environment, "late_hello", "confirmed");
+    assert_eq!((&told["category"], &told["to"]["name"]), (&"notice".into(), &"web".into()), "{told:#}");
+    assert!(web.submitted().join("\n").contains("Message to api (rt_"), "{:#?}", web.submitted());
+    let pane = environment.pane(&api.pane).unwrap();
+    assert_eq!(pane["attention"]["kind"], "mail_waiting", "{pane:#}");
+    let next = environment.get("/v1/next");
+    let calls = |next: &Value| {
+        let items = next["items"].as_array().unwrap().iter().filter(|item| item["kind"] == "mail_waiting");
+        items.map(|item| item["pane"]["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(calls(&next), ["api"], "{next:#}");
+    let explained = environment.agtmux(&["explain", "api"]).ok().stdout;
+    assert!(explained.contains("\ncalls for   mail_waiting\n"), "{explained}");
+    assert!(explained.contains("\nmail        1 message from web waiting for idle, the first for "), "{explained}");
+    api.tell("idle");
+    wait_until(&environment, "hello", "confirmed");
+    assert_eq!(calls(&environment.get("/v1/next")), Vec::<String>::new());
+    let all = environment.agtmux(&["sm", "queue", "--all", "--json"]).ok().json();
+    assert_eq!(all["items"].as_array().unwrap().len(), 2, "told once, and nobody of that: {all:#}");
+}
+
+/// The lines of a watcher until one of them is the last that is wanted.
+#[track_caller]
+fn steps(watcher: &Background, text: &mut String, last: &str) -> Vec<Value> {
+    let lines = |text: &str| -> Vec<Value> {
+        text.lines()
+            .filter_map(|line| serde_json::from_str(line).ok())
+            .filter(|line: &Value| line["change"] == "step")
+            .collect()
+    };
+    wait_for(&format!("a message to be {last}"), || {
+        text.push_str(&watcher.new_output());
+        let is_there = lines(text).iter().any(|line| line["item"]["status"] == last);
+        if is_there { Ok(()) } else { Err(text.clone()) }
+    });
+    lines(text)
+}
+
+/// Whoever follows sees each step of each message, and never its text; whoever was away asks for what it missed.
+#[test]
+fn every_step_of_every_message_is_told() {
+    let environment = environment();
+    let api = named(&environment, "api");
+    busy(&environment, &api);
+    let watch = ["watch", "--scope", "messages", "--format", "jsonl"];
+    environment.agtmux(&["sm", "send", "api", "top secret words", "--id", "first"]).ok();
+    let watcher = environment.agtmux_in_background(&watch);
+    let mut text = String::new();
+    wait_for("what is there", || {
+        text.push_str(&watcher.new_output());
+        if text.contains("\"present\"") { Ok(()) } else { Err(text.clone()) }
+    });
+    environment.agtmux(&["sm", "send", "api", "never mind", "--id", "second"]).ok();
+    environment.agtmux(&["sm", "cancel", "second"]).ok();
+    let seen = steps(&watcher, &mut text, "cancelled");
+    let way: Vec<_> = seen.iter().map(|line| line["item"]["status"].as_str().unwrap()).collect();
+    assert_eq!(way, ["queued", "cancelled"], "{seen:#?}");
+    assert_eq!((&seen[1]["item"]["id"], &seen[1]["item"]["to"]["name"]), (&"second".into(), &"api".into()));
+    drop(watcher);
+    // Away, and the daemon with it.
+    let last = seen[1]["seq"].as_u64().unwrap();
+    environment.kill_daemon();
+    api.tell("idle");
+    wait_until(&environment, "first", "confirmed");
+    let after = last.to_string();
+    let watcher = environment.agtmux_in_background(&[&watch[..], &["--after", &after]].concat());
+    let mut missed_text = String::new();
+    let missed = steps(&watcher, &mut missed_text, "confirmed");
+    let way: Vec<_> = missed.iter().map(|line| line["item"]["status"].as_str().unwrap()).collect();
+    assert_eq!(way[..2], ["leased", "started"], "{missed:#?}");
+    assert!(missed.iter().all(|line| line["item"]["id"] == "first" && line["seq"].as_u64().unwrap() > last));
+    // The log says the same.
+    let log = environment.agtmux(&["events", "--after", &after, "--limit", "1000", "--json"]).ok().json();
+    let logged: Vec<_> =
+        log["items"].as_array().unwrap().iter().flat_map(|event| event["messages"].as_array().unwrap()).collect();
+    let told: Vec<_> = missed.iter().map(|line| &line["item"]).collect();
+    assert_eq!(logged[..told.len()], told[..], "{log:#}");
+    for text in [&text, &missed_text] {
+        assert!(!text.lines().any(|line| line.contains("\"step\"") && line.contains("top secret")), "{text}");
+    }
+}
+
+#[test]
+fn the_skill_is_installed_and_taken_away() {
+    let environment = TestEnvironment::new();
+    let page = environment.agtmux(&["skill"]).ok().stdout;
+    assert!(page.contains("\nsm send api '"), "{page}");
+    let claude = environment.path("claude");
+    let run = |flag: &str| Run::of(environment.command(&["skill", flag]).env("CLAUDE_CONFIG_DIR", &claude)).ok().stdout;
+    let file = claude.join("skills/agtmux/SKILL.md");
+    assert!(run("--install").ends_with("SKILL.md written\n"));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), page);
+    std::fs::write(&file, "an older page").unwrap();
+    assert!(run("--install").ends_with("brought up to date\n"));
+    assert!(run("--install").ends_with("is as it should be\n"));
+    assert!(run("--remove").ends_with("taken away\n"));
+    assert!(!claude.join("skills").exists());
 }

@@ -88,7 +88,7 @@ impl Engine {
     /// Lets time pass: drops what has waited too long, and shows what has expired or aged.
     pub(super) fn pass_time(&mut self, at: Timestamp, applied: &mut Applied) {
         self.state.now = self.state.now.max(at);
-        self.state.mail.pass_time(self.state.now);
+        self.state.mail.pass_time(self.state.now, self.state.policy.mail_alarm());
         if self.pending_deadline.is_some_and(|deadline| deadline <= self.state.now) {
             self.state.pending.expire(self.state.now);
             self.pending_deadline = self.state.pending.next_deadline();
@@ -327,6 +327,7 @@ impl Engine {
         applied.changed.extend(self.state.topology.panes.keys().cloned());
         applied.targets_changed = true;
         self.state.seq = self.state.seq.max(event.seq);
+        self.state.mail.begin(event.seq);
         self.pass_time(event.at, applied);
     }
 

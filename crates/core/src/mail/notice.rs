@@ -4,8 +4,10 @@
 //! once whoever asks how often; nobody is told what became of a notice, so that they cause no more of their kind.
 
 use super::letter::{Category, Letter, MailId, Mode, Party, Wanted};
+use super::passing::Late;
 use super::post::Entry;
-use super::stage::Ended;
+use super::receptive::Hindrance;
+use super::stage::{Ended, Stage};
 use crate::engine::Engine;
 use crate::time::{Span, Timestamp};
 
@@ -22,8 +24,8 @@ impl Engine {
     /// The notices that are to be sent and have not been.
     pub fn notices(&self) -> Vec<Notice> {
         let mail = &self.state().mail;
-        let ended = mail.letters.values().filter(|entry| entry.letter.category == Category::Mail);
-        let due = ended.flat_map(|entry| self.notices_of(entry));
+        let mail_of_others = mail.letters.values().filter(|entry| entry.letter.category == Category::Mail);
+        let due = mail_of_others.flat_map(|entry| self.notices_of(entry));
         due.filter(|notice| mail.get(&notice.letter.id).is_none()).collect()
     }
 
@@ -38,7 +40,10 @@ impl Engine {
     }
 
     fn notices_of(&self, entry: &Entry) -> Vec<Notice> {
-        let Some(ended) = entry.stage.ended() else { return Vec::new() };
+        let is_late = entry.stage == Stage::Queued && entry.late == Late::Noticed;
+        if entry.stage.ended().is_none() && !is_late {
+            return Vec::new();
+        }
         let letter = &entry.letter;
         // A sender that is gone has nobody to be told.
         let Some(sender) = letter.from.runtime().filter(|id| self.state().topology.live(id).is_some()) else {
@@ -46,7 +51,7 @@ impl Engine {
         };
         let (to, original) = (format!("{} ({})", letter.to_name, letter.to), &letter.preview);
         let notice = |kind: &str, text: String, at: Option<Timestamp>| {
-            let id = MailId::made_of(&format!("{kind}_{}", letter.id));
+            let id = notice_id(kind, &letter.id);
             let text = format!("{text}\nOriginal: \"{original}\"");
             let letter = Letter {
                 id,
@@ -69,6 +74,11 @@ impl Engine {
             };
             Notice { letter, text }
         };
+        let Some(ended) = entry.stage.ended() else {
+            let waits = self.mail_hindrance(entry).map_or("waiting_to_be_delivered", Hindrance::name).replace('_', " ");
+            let ago = spoken(Span(self.now().0.saturating_sub(entry.waits_since().0)));
+            return vec![notice("late", format!("Message to {to} was not delivered in {ago}: {waits}"), None)];
+        };
         let mut notices = Vec::new();
         let is_delivered = matches!(ended, Ended::Confirmed | Ended::Unconfirmed);
         if is_delivered && letter.wanted.on_delivery {
@@ -86,6 +96,11 @@ impl Engine {
         }
         notices
     }
+}
+
+/// The id of a notice about a message.
+pub(super) fn notice_id(kind: &str, about: &MailId) -> MailId {
+    MailId::made_of(&format!("{kind}_{about}"))
 }
 
 /// A length of time as people say it.

@@ -8,20 +8,16 @@ use serde::{Deserialize, Serialize};
 
 use super::busy::Busy;
 use super::letter::{DeliveryId, Letter, MailId};
+use super::passing::Late;
 use super::stage::{Ended, Stage};
+use super::steps::Transition;
 use crate::event::Ending;
 use crate::id::RuntimeId;
 use crate::time::{Span, Timestamp};
 
-/// How long after it was submitted a message may be spoken of by the agent itself.
-const RECEIPT_PATIENCE: Span = Span::seconds(30);
-
 /// How many messages that have come to an end are remembered: so many; more of them for as long as it counts how many an agent has
 /// written; and so many at most.
 const REMEMBERED: (usize, Span, usize) = (500, Span::minutes(10), 20_000);
-
-/// How many steps of a message are remembered: the first ones and the last ones.
-const STEPS: usize = 24;
 
 /// How long it is waited after a delivery that could not be made, at first and at most.
 const RETRY: (Span, Span) = (Span::seconds(1), Span::seconds(30));
@@ -163,11 +159,17 @@ pub struct Entry {
     /// A turn was interrupted for it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
+    /// It has waited for too long.
+    #[serde(default, skip_serializing_if = "Late::is_no")]
+    pub late: Late,
 }
 
 /// A step that a message took.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
+    /// Where in the log.
+    #[serde(default)]
+    pub seq: u64,
     /// When.
     pub at: Timestamp,
     /// Where to.
@@ -222,7 +224,13 @@ pub struct Post {
     pub(super) touched: BTreeSet<MailId>,
     /// Agents for whom something else waits since this was asked last.
     #[serde(skip)]
-    stirred: BTreeSet<RuntimeId>,
+    pub(super) stirred: BTreeSet<RuntimeId>,
+    /// The steps that messages took since this was asked last.
+    #[serde(skip)]
+    pub(super) taken: Vec<Transition>,
+    /// Where in the log what happens now is.
+    #[serde(skip)]
+    pub(super) seq: u64,
 }
 
 impl Post {
@@ -318,8 +326,10 @@ impl Post {
                     waits_until,
                     followed: false,
                     interrupted: false,
+                    late: Late::No,
                 };
-                entry.note(now, "");
+                self.taken.push(entry.note(self.seq, now, ""));
+                self.note_told(letter);
                 self.follow(&letter.id, letter.first());
                 if let Some(mailbox) = self.boxes.get_mut(&letter.to) {
                     mailbox.queue.push_back(letter.id.clone());
@@ -392,45 +402,6 @@ impl Post {
         self.end_all(&untyped, Ended::Dead, now, &why);
     }
 
-    /// Lets time pass.
-    pub(crate) fn pass_time(&mut self, now: Timestamp) {
-        if self.next_deadline().is_none_or(|deadline| deadline > now) {
-            return;
-        }
-        let ready = self.busy.extract_if(.., |_, busy| busy.until <= now);
-        self.stirred.extend(ready.map(|(runtime, _)| runtime));
-        for (runtime, mailbox) in &mut self.boxes {
-            if mailbox.retry_at.take_if(|at| *at <= now).is_some() {
-                self.stirred.insert(runtime.clone());
-            }
-        }
-        for entry in self.letters.values_mut() {
-            if entry.stage == Stage::Queued && entry.waits_until.is_some_and(|at| at <= now) {
-                entry.waits_until = None;
-                self.touched.insert(entry.letter.id.clone());
-                self.stirred.insert(entry.letter.to.clone());
-            }
-        }
-        let due = |entry: &Entry| deadline(entry).is_some_and(|deadline| deadline <= now);
-        let due: Vec<_> = self.letters.values().filter(|entry| due(entry)).cloned().collect();
-        for entry in due {
-            let id = entry.letter.id;
-            if entry.stage == Stage::Queued {
-                self.forget_place(&id, now);
-                self.end_all(&[id], Ended::Expired, now, "it was not delivered in time");
-            } else {
-                self.end_all(&[id], Ended::Unconfirmed, now, "the agent did not say that it was given it");
-            }
-        }
-    }
-
-    /// When time alone changes something.
-    pub(crate) fn next_deadline(&self) -> Option<Timestamp> {
-        let retries = self.boxes.values().filter_map(|mailbox| mailbox.retry_at);
-        let busy = self.busy.values().map(|busy| busy.until);
-        retries.chain(busy).chain(self.letters.values().filter_map(deadline)).min()
-    }
-
     /// A delivery under way, and whose.
     pub fn under_way(&self, id: &DeliveryId) -> Option<(&RuntimeId, &Delivery)> {
         let deliveries =
@@ -493,11 +464,11 @@ impl Post {
         }
     }
 
-    fn move_all(&mut self, letters: &[MailId], stage: &Stage, now: Timestamp, why: &str) {
+    pub(super) fn move_all(&mut self, letters: &[MailId], stage: &Stage, now: Timestamp, why: &str) {
         for id in letters {
             if let Some(entry) = self.letters.get_mut(id) {
                 (entry.stage, entry.since) = (stage.clone(), now);
-                entry.note(now, why);
+                self.taken.push(entry.note(self.seq, now, why));
                 self.touched.insert(id.clone());
                 self.stirred.insert(entry.letter.to.clone());
             }
@@ -527,22 +498,5 @@ impl Entry {
     /// Since when it could have been delivered.
     pub fn waits_since(&self) -> Timestamp {
         self.letter.not_before.unwrap_or(self.letter.queued_at).max(self.letter.queued_at)
-    }
-
-    /// Remembers a step. A message that is tried for days keeps its first steps and its last.
-    fn note(&mut self, at: Timestamp, why: &str) {
-        if self.steps.len() >= STEPS {
-            self.steps.remove(STEPS / 2);
-        }
-        self.steps.push(Step { at, to: self.stage.name().to_owned(), why: why.to_owned() });
-    }
-}
-
-/// When time alone ends a message's stage.
-fn deadline(entry: &Entry) -> Option<Timestamp> {
-    match entry.stage {
-        Stage::Queued => entry.waits_until.or_else(|| entry.letter.expires_at()),
-        Stage::Submitted => Some(entry.since + RECEIPT_PATIENCE),
-        Stage::Leased | Stage::Started | Stage::Ended { .. } => None,
     }
 }

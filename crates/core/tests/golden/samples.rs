@@ -40,6 +40,7 @@ fn topology() -> Vec<Fact> {
         completed_for: Span::seconds(60),
         bind_within: Span::seconds(5),
         lifetimes: BTreeMap::from([(AgentId::new("codex"), vec![lifetime])]),
+        ..Policy::default()
     };
     let vm1 = TargetName::new("vm1");
     let closed = PaneKey { pane: PaneId(9), ..pane() };

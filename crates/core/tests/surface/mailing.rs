@@ -1,11 +1,16 @@
 //! What is asked of the post by people and agents.
 
+use agtmux_core::command::{Command, RefusalCode};
+use agtmux_core::engine::Engine;
 use agtmux_core::event::{Ending, Fact};
 use agtmux_core::id::RuntimeId;
+use agtmux_core::intent::Intent;
 use agtmux_core::mail::{
-    Category, DeliveryId, Ended, Hindrance, Letter, MailFact, MailId, Mode, NewLetter, Party, Posted, Receipt, Stage,
-    Wanted,
+    Category, DeliveryId, Ended, Hindrance, Letter, MailFact, MailId, MailPolicy, Mode, NewLetter, Party, Posted,
+    Receipt, Stage, Wanted,
 };
+use agtmux_core::policy::Policy;
+use agtmux_core::queue::waiting;
 use agtmux_core::time::{Span, Timestamp};
 
 use crate::world::World;
@@ -218,7 +223,7 @@ fn a_series_that_was_taken_back_stays_so_when_it_is_forgotten() {
     for n in 0..600 {
         let other = Letter { timeout: Some(Span(1)), ..letter(&world, &format!("other_{n}"), person(), &api) };
         post(&mut world, other, None).unwrap();
-        pass(&mut world, Span(1));
+        pass(&mut world, Span::seconds(2));
     }
     assert_eq!((stage_of(&world, "r_note"), stage_of(&world, "r_note_n2")), ("started", "unknown"));
     assert_eq!(repeat(&mut world), 0);
@@ -256,4 +261,182 @@ fn what_is_over_is_not_taken_back() {
     let id = MailId::parse("late").unwrap();
     assert_eq!(world.engine.state().mail.get(&id).unwrap().stage, Stage::Ended { how: Ended::Expired });
     assert!(world.engine.cancel_mail(&id, "by me").is_err());
+}
+
+/// Answers of many agents, none of whom writes to one other too often, come to an end; a person lets them go on.
+#[test]
+fn a_thread_of_agents_comes_to_an_end() {
+    let mut world = World::default();
+    let agents: [RuntimeId; 7] = idle_agents(&mut world);
+    let first = letter(&world, "t_0", person(), &agents[0]);
+    post(&mut world, first, None).unwrap();
+    // Each answers the first message, to somebody else each time, so that neither pairs nor chains are long.
+    let answer = |world: &mut World, n: usize| {
+        let (from, to) = (n % 7, (n % 7 + 1 + n / 7) % 7);
+        let reply_to = Some(MailId::parse("t_0").unwrap());
+        let answer = Letter { reply_to, ..letter(world, &format!("a_{n}"), agent(&agents[from]), &agents[to]) };
+        post(world, answer, None)
+    };
+    for n in 0..12 {
+        answer(&mut world, n).unwrap();
+    }
+    let refused = answer(&mut world, 12).unwrap_err();
+    assert!(refused.contains("in the thread of t_0"), "{refused}");
+    pass(&mut world, Span(1));
+    let word = Letter { reply_to: MailId::parse("a_3"), ..letter(&world, "word", person(), &agents[0]) };
+    post(&mut world, word, None).unwrap();
+    answer(&mut world, 13).unwrap();
+    // Time lets it go on as well.
+    for n in 14..25 {
+        answer(&mut world, n).unwrap();
+    }
+    answer(&mut world, 25).unwrap_err();
+    pass(&mut world, Span::minutes(10));
+    answer(&mut world, 26).unwrap();
+}
+
+#[test]
+fn people_may_write_to_whom_agents_may_not_and_agents_to_themselves() {
+    let mut world = World::default();
+    let [api, web] = idle_agents(&mut world);
+    let policy = MailPolicy { all_may: false, rules: Vec::new() };
+    let may = |world: &World, from: Party, to: &RuntimeId| {
+        world.engine.may_correspond(&policy, &letter(world, "m", from, to)).map_err(|refusal| refusal.code)
+    };
+    assert_eq!(may(&world, person(), &api), Ok(()));
+    assert_eq!(may(&world, agent(&api), &api), Ok(()));
+    assert_eq!(may(&world, agent(&web), &api), Err(RefusalCode::NotAllowed));
+    // One that is over is nobody of whom a rule speaks by name or kind.
+    world.apply(Fact::RuntimeEnded { runtime: web.clone(), how: Ending::Exited });
+    assert_eq!(may(&world, agent(&web), &api), Err(RefusalCode::NotAllowed));
+}
+
+/// The calls that went out, as the daemon sends them.
+fn calls(world: &mut World) -> Vec<&'static str> {
+    let mut kinds = Vec::new();
+    for intent in world.engine.outbox() {
+        let Intent::Notify { kind, .. } = &intent;
+        kinds.push(kind.name());
+        world.apply_at(world.engine.now(), Fact::IntentDone { intent: intent.id().clone() });
+    }
+    kinds
+}
+
+/// What waits for long is told of once, to who sent it and to the person, and no more when it was delivered.
+#[test]
+fn a_message_that_waits_for_long_is_told_of_once() {
+    let mut world = World::default();
+    let [api, web] = idle_agents(&mut world);
+    world.say(&api, "running");
+    let waits = letter(&world, "waits", agent(&web), &api);
+    post(&mut world, waits, None).unwrap();
+    let queued_at = world.engine.now();
+    let nobody: Vec<&str> = Vec::new();
+    pass(&mut world, Span(10 * 60_000 - 1));
+    assert_eq!((calls(&mut world), world.engine.notices().len()), (nobody.clone(), 0));
+    // Decided by a deadline, which nobody has to guess.
+    assert_eq!(world.engine.next_deadline(), Some(queued_at + Span::minutes(10)));
+    pass(&mut world, Span(1));
+    assert_eq!(calls(&mut world), ["mail_waiting"]);
+    let row = |world: &World| waiting(&world.engine).iter().map(|waits| waits.kind.name()).collect::<Vec<_>>();
+    assert_eq!(row(&world), ["mail_waiting"]);
+    let mut notices = world.engine.notices();
+    assert_eq!(notices.len(), 1);
+    let notice = notices.remove(0);
+    assert_eq!((notice.letter.id.as_str(), &notice.letter.to), ("late_waits", &web));
+    assert!(notice.text.starts_with("Message to api ("), "{}", notice.text);
+    assert!(notice.text.contains("was not delivered in 10m: waiting for idle"), "{}", notice.text);
+    // Not told yet: a daemon that is started anew has it still to say.
+    world.engine =
+        Engine::restore(serde_json::from_str(&serde_json::to_string(world.engine.state()).unwrap()).unwrap());
+    assert_eq!(world.engine.notices().len(), 1);
+    post(&mut world, notice.letter, None).unwrap();
+    // Told: also when the notice itself is long forgotten, or waits for long.
+    for n in 0..600 {
+        let other = Letter { timeout: Some(Span(1)), ..letter(&world, &format!("other_{n}"), person(), &web) };
+        post(&mut world, other, None).unwrap();
+        pass(&mut world, Span::seconds(2));
+    }
+    pass(&mut world, Span::hours(10));
+    assert_eq!((calls(&mut world), world.engine.notices().len()), (nobody.clone(), 0));
+    // Another one that is late is the same call; once it was delivered, the next is a new one.
+    let second = letter(&world, "second", person(), &api);
+    post(&mut world, second, None).unwrap();
+    pass(&mut world, Span::hours(1));
+    assert_eq!(calls(&mut world), nobody);
+    for id in ["waits", "second"] {
+        let cancelled = world.engine.cancel_mail(&MailId::parse(id).unwrap(), "by me").unwrap();
+        world.apply_at(world.engine.now(), cancelled);
+    }
+    assert_eq!(row(&world), nobody);
+    let third = letter(&world, "third", person(), &api);
+    post(&mut world, third, None).unwrap();
+    pass(&mut world, Span::minutes(10));
+    assert_eq!((calls(&mut world), row(&world)), (vec!["mail_waiting"], vec!["mail_waiting"]));
+    // A person who knows is left alone.
+    let facts = world.engine.decide(&Command::Acknowledge { runtime: api, nudge_seq: None }).unwrap();
+    facts.into_iter().for_each(|fact| world.apply_at(world.engine.now(), fact));
+    assert_eq!(row(&world), nobody);
+}
+
+/// A call that was acknowledged does not call again because messages wait, nor the other way round.
+#[test]
+fn what_waits_for_a_person_and_what_waits_for_the_agent_are_two_calls() {
+    let mut world = World::default();
+    let [api] = idle_agents(&mut world);
+    world.say(&api, "waiting_approval");
+    assert_eq!(calls(&mut world), ["approval"]);
+    let acknowledge = |world: &mut World| {
+        let facts = world.engine.decide(&Command::Acknowledge { runtime: api.clone(), nudge_seq: None }).unwrap();
+        facts.into_iter().for_each(|fact| world.apply_at(world.engine.now(), fact));
+    };
+    acknowledge(&mut world);
+    let waits = letter(&world, "waits", person(), &api);
+    post(&mut world, waits, None).unwrap();
+    pass(&mut world, Span::minutes(10));
+    assert_eq!(calls(&mut world), ["mail_waiting"]);
+    let kinds: Vec<_> = waiting(&world.engine).iter().map(|waits| waits.kind.name()).collect();
+    assert_eq!(kinds, ["mail_waiting"]);
+}
+
+#[test]
+fn nobody_is_told_where_nobody_wants_to_be() {
+    let mut world = World::default();
+    let [api] = idle_agents(&mut world);
+    world.say(&api, "running");
+    let policy = Policy { mail_alarm: Span(0), ..Policy::default() };
+    world.apply(Fact::PolicySet { policy });
+    let waits = letter(&world, "waits", person(), &api);
+    post(&mut world, waits, None).unwrap();
+    pass(&mut world, Span::hours(24));
+    assert_eq!(calls(&mut world), Vec::<&str>::new());
+}
+
+/// Each step of each message is told once, in order, and can be asked for again by whoever was away.
+#[test]
+fn every_step_is_told() {
+    let mut world = World::default();
+    let [api] = idle_agents(&mut world);
+    let one = letter(&world, "one", person(), &api);
+    let told = world.heard(|world| post(world, one, None).unwrap());
+    assert_eq!(told, ["one queued"]);
+    let since = world.engine.state().seq;
+    let (delivery, letters) = (DeliveryId::new("dl_1"), vec![MailId::parse("one").unwrap()]);
+    let told = world.heard(|world| {
+        let leased = MailFact::Leased { delivery: delivery.clone(), runtime: api.clone(), letters: letters.clone() };
+        assert!(step(world, leased));
+        assert!(step(world, MailFact::Started { delivery: delivery.clone() }));
+        assert!(step(world, MailFact::Unconfirmed { delivery, why: "nobody knows".to_owned() }));
+        assert!(step(world, MailFact::Confirmed { letters, by: Receipt::Hook }));
+    });
+    assert_eq!(told, ["one leased", "one started", "one unconfirmed", "one confirmed"]);
+    let missed: Vec<_> = world.engine.state().mail.steps_after(since).iter().map(|step| step.step.to.clone()).collect();
+    assert_eq!(missed, ["leased", "started", "unconfirmed", "confirmed"]);
+    // What time alone does is told too.
+    let late = Letter { timeout: Some(Span(1)), ..letter(&world, "late", person(), &api) };
+    let told = world.heard(|world| {
+        post(world, late, None).unwrap();
+        pass(world, Span(1));
+    });
+    assert_eq!(told, ["late queued", "late expired"]);
 }

@@ -13,6 +13,8 @@ use agtmux_core::time::{Stamp, Timestamp};
 pub(crate) struct World {
     pub(crate) engine: Engine,
     seq: u64,
+    /// The steps of messages that were told of.
+    steps: Vec<String>,
 }
 
 impl World {
@@ -22,7 +24,15 @@ impl World {
 
     pub(crate) fn apply_at(&mut self, at: Timestamp, fact: Fact) {
         self.seq += 1;
-        self.engine.apply(&Event { v: FORMAT, seq: self.seq, at, fact });
+        let applied = self.engine.apply(&Event { v: FORMAT, seq: self.seq, at, fact });
+        self.steps.extend(applied.mail_steps.iter().map(|step| format!("{} {}", step.id, step.step.to)));
+    }
+
+    /// The steps of messages that are told of while something happens.
+    pub(crate) fn heard(&mut self, happens: impl FnOnce(&mut Self)) -> Vec<String> {
+        self.steps.clear();
+        happens(self);
+        std::mem::take(&mut self.steps)
     }
 
     pub(crate) fn target(&mut self, name: &str) {

@@ -17,10 +17,11 @@ pub(super) fn line(message: &Message) -> String {
     printable(&format!("{id} {status} for {to}: {detail}")).trim_end_matches([':', ' ']).to_owned()
 }
 
-/// Who wrote a message and when, and what it answers.
+/// Who wrote a message and when, what it answers, and by which way it came.
 pub(super) fn way(message: &Message) -> String {
     let reply = message.reply_to.as_ref().map(|id| format!(", answers {id}")).unwrap_or_default();
-    format!("from {} ({}) at {}{reply}", message.from.name, message.from.id, message.queued_at)
+    let channel = message.channel.as_ref().map(|channel| format!(", by {channel}")).unwrap_or_default();
+    format!("from {} ({}) at {}{reply}{channel}", message.from.name, message.from.id, message.queued_at)
 }
 
 /// The last thing that happened to a message.
@@ -36,12 +37,14 @@ pub(super) fn story(message: &Message) -> String {
         format!("to       {} ({})", to.name, to.id),
         format!("mode     {}{}", message.delivery_mode, if message.interrupted { ", interrupted a turn" } else { "" }),
         format!("text     {} bytes: {}", message.bytes, message.preview),
+        format!("way      {}", message.channel.as_deref().unwrap_or("not delivered yet")),
+        format!("verdict  {}", message.verdict.as_deref().unwrap_or("none yet")),
     ];
     lines.extend(message.steps.iter().map(|step| format!("{}  {:<11} {}", step.at, step.to, step.why)));
     lines.iter().map(|line| printable(line.trim_end()) + "\n").collect()
 }
 
-pub(super) fn table(list: &MessageList, color: bool) -> String {
+pub fn table(list: &MessageList, color: bool) -> String {
     let mut sheet = Sheet::new(&["ID", "TO", "FROM", "STATUS", "MODE", "WAITS FOR", "TEXT"], color);
     for message in &list.items {
         let waits =
