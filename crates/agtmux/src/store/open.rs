@@ -172,6 +172,10 @@ fn version_in_header(path: &Path) -> Result<Option<i64>, StoreError> {
     if header.is_empty() {
         return Ok(None);
     }
+    // The power failed while the first page was written: SQLite puts back what was there before.
+    if std::fs::metadata(beside(path, "-journal")).is_ok_and(|journal| journal.len() > 0) {
+        return Ok(None);
+    }
     let version = header.get(60..).and_then(<[u8]>::first_chunk);
     let Some(version) = version.filter(|_| header.starts_with(b"SQLite format 3\0")) else {
         return Err(StoreError::Corrupt { path: path.to_owned(), detail: "it is not a SQLite database".into() });
