@@ -131,7 +131,7 @@ async fn a_power_cut_loses_no_message_that_was_acknowledged() {
     // Cuts in the order of time, so that what is on the disk can be carried along; each has dice of its own.
     let mut dice = Rng::with_seed(7);
     // Every tenth falls into the first moments, in which the file itself is made.
-    let within = |seed: u64| if seed % 10 == 0 { 60 } else { steps.len() };
+    let within = |seed: u64| if seed.is_multiple_of(10) { 60 } else { steps.len() };
     let mut moments: Vec<_> = (0..wanted as u64).map(|seed| (dice.usize(0..=within(seed)), seed)).collect();
     moments.sort_unstable();
     let (mut disk, mut done, mut lost_events) = (Disk::default(), 0, 0);
