@@ -17,6 +17,9 @@ use crate::model::Server;
 /// How long programs may take to end after their terminal is gone.
 const FAREWELL: Duration = Duration::from_secs(5);
 
+/// Nobody waits two minutes for somebody who plays that they have left.
+const CONFIG: &str = "[mail]\ninput_poll_interval = 1\ninput_stale_timeout = 5\n";
+
 /// The place. It goes when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Place {
@@ -39,6 +42,9 @@ impl Place {
         for name in ["home", "work", "new", "run", "tmp"] {
             DirBuilder::new().mode(0o700).create(path(name))?;
         }
+        let config = path("home/.config/agtmux");
+        fs::create_dir_all(&config)?;
+        fs::write(config.join("config.toml"), CONFIG)?;
         let model = Server::start().await?;
         let home = Home { home: path("home"), workspace: path("work").canonicalize()?, port: model.port() };
         let text = |path: PathBuf| path.display().to_string();

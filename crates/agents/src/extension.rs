@@ -2,6 +2,8 @@
 
 use serde::Deserialize;
 
+use crate::aside::AsideRules;
+use crate::interrupt::InterruptRules;
 use crate::launch::LaunchRules;
 use crate::manifest::{Manifest, ManifestError};
 use crate::screen::{ComposerRules, DialogRules, ScreenRules};
@@ -23,6 +25,8 @@ pub(crate) struct Extension {
     composer: Option<ComposerRules>,
     dialog: Option<DialogRules>,
     send: Option<SendRules>,
+    aside: Option<AsideRules>,
+    interrupt: Option<InterruptRules>,
     launch: Option<LaunchRules>,
     titles: Option<Vec<SignRule>>,
     notices: Option<Vec<SignRule>>,
@@ -54,6 +58,8 @@ impl Extension {
         manifest.composer = self.composer.or(manifest.composer);
         manifest.dialog = self.dialog.unwrap_or(manifest.dialog);
         manifest.send = self.send.unwrap_or(manifest.send);
+        manifest.aside = self.aside.or(manifest.aside);
+        manifest.interrupt = self.interrupt.unwrap_or(manifest.interrupt);
         manifest.launch = self.launch.unwrap_or(manifest.launch);
         manifest.titles = self.titles.unwrap_or(manifest.titles);
         manifest.notices = self.notices.unwrap_or(manifest.notices);

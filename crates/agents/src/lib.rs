@@ -10,6 +10,7 @@
 
 pub mod answer;
 pub mod approve;
+pub mod aside;
 mod command_line;
 pub mod detector;
 mod discover;

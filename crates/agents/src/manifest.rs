@@ -9,6 +9,7 @@ use thiserror::Error;
 use toml::Spanned;
 
 use crate::approve::ApproveRules;
+use crate::aside::AsideRules;
 use crate::interrupt::InterruptRules;
 use crate::launch::LaunchRules;
 use crate::screen::{ComposerRules, DialogRules, ScreenRules};
@@ -52,6 +53,9 @@ pub struct Manifest {
     /// How text is typed at it.
     #[serde(default)]
     pub send: SendRules,
+    /// How a person's text is put aside in its composer.
+    #[serde(default)]
+    pub aside: Option<AsideRules>,
     /// How a turn of it is interrupted.
     #[serde(default)]
     pub interrupt: InterruptRules,

@@ -103,6 +103,11 @@ impl SendRules {
         }
     }
 
+    /// Whether a text in a composer may stand for another one. A fold among other words looks like many things.
+    pub fn may_fold(&self, draft: &str) -> bool {
+        draft.contains('[') || self.folds.iter().any(|fold| fold.matches(draft.trim()))
+    }
+
     /// Whether a composer shows for sure nothing of a text, whatever else it shows. A text that may be folded, or has nothing that is
     /// compared, can be anywhere.
     pub fn is_absent(&self, body: &Body, draft: &str) -> bool {

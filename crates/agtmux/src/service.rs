@@ -34,6 +34,7 @@ pub async fn run(options: Options, ready: impl FnOnce()) -> Result<(), CommandEr
         promised: Arc::default(),
         looks: Arc::default(),
         paths: options.paths.clone(),
+        mail: started.mail.clone(),
     };
     let courier = tokio::spawn(act::deliver::run(hands.clone(), started.errands));
     let server = tokio::spawn(api::serve(door, hands));

@@ -302,12 +302,15 @@ impl Fact {
             Self::Mail(fact) => match &**fact {
                 MailFact::Opened { runtime, .. }
                 | MailFact::Leased { runtime, .. }
+                | MailFact::PutBack { runtime }
                 | MailFact::Busy { runtime, .. }
                 | MailFact::Ready { runtime, .. } => Some(runtime),
                 MailFact::Queued { letter } => Some(&letter.to),
                 MailFact::Started { .. }
                 | MailFact::Interrupted { .. }
                 | MailFact::Offered { .. }
+                | MailFact::InTheWay { .. }
+                | MailFact::SetAside { .. }
                 | MailFact::Returned { .. }
                 | MailFact::Submitted { .. }
                 | MailFact::Unconfirmed { .. }

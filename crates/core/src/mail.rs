@@ -15,7 +15,9 @@
 //! kept here: whoever delivers asks the store for it. What is sent to a runtime never goes to another one.
 
 mod busy;
+mod draft;
 mod envelope;
+mod fact;
 mod letter;
 mod notice;
 mod opening;
@@ -32,13 +34,15 @@ mod stage;
 mod steps;
 
 pub use busy::Busy;
+pub use draft::{Aside, Draft};
 pub use envelope::{envelope, may_hold_receipts, receipts};
+pub use fact::{MailFact, Receipt};
 pub use letter::{Category, DeliveryId, Letter, MailId, Mode, Party, Series, Wanted};
 pub use notice::Notice;
 pub use opening::Opening;
 pub use passing::Late;
 pub use policy::{Correspondent, MailPolicy, Pattern, Rule};
-pub use post::{Delivery, Entry, MailFact, Mailbox, Post, Receipt, Step};
+pub use post::{Delivery, Entry, Mailbox, Post, Step};
 pub use receptive::{Due, Hindrance};
 pub use recovery::{Trace, recovered};
 pub use request::{NewLetter, Posted};

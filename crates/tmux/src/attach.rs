@@ -61,6 +61,24 @@ fn client_row(record: &Record) -> Option<ClientRow> {
     })
 }
 
+/// Shows a line for a few seconds to everybody who looks at a pane, in their status line. No key is eaten by it, and nothing moves.
+///
+/// # Errors
+/// Fails when the server is gone or does not answer in time.
+pub async fn tell(
+    client: &impl Transport,
+    pane: PaneId,
+    line: &'static str,
+    deadline: Duration,
+) -> Result<(), ClientError> {
+    let clients = clients(client, deadline).await?;
+    for row in clients.iter().filter(|row| row.pane == pane && !row.is_control) {
+        let show = Command::new("display-message").opt("-c", &row.name).opt("-d", "4000").flag("-N").arg(line);
+        client.run_script(&Script::from(&show), deadline).await?;
+    }
+    Ok(())
+}
+
 /// Makes a pane the one that its session shows, without leaving a zoom. Everybody who looks at that session sees it: a session
 /// has one current window, and a window one active pane.
 fn select(pane: PaneId, place: Place) -> Script {

@@ -202,7 +202,7 @@ pub struct SendQueue {
     pub pending_count: u64,
     /// Those that wait, the next one first.
     pub pending_messages: Vec<PendingMessage>,
-    /// A person's draft that was put aside; none is: keys are held, not erased.
+    /// A person's text that was put aside for a delivery and is not back yet. Agents are not told.
     pub saved_user_input: Option<String>,
 }
 

@@ -1,6 +1,6 @@
 # What is urgent interrupts the turn. The command that Claude runs goes on in the background.
 start
-prompt tool:bash:touch begun; sleep 12; touch finished ;; stream:60
+prompt tool:bash:touch begun; sleep 12; touch finished ;; stream:8
 screen Do you want to proceed
 key Enter
 expect running

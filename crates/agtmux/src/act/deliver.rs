@@ -7,12 +7,14 @@
 use std::time::Duration;
 
 use agtmux_agents::send::Body;
-use agtmux_core::mail::{self, DeliveryId, MailFact, Mode, Trace};
+use agtmux_core::mail::{self, Aside, DeliveryId, Draft, MailFact, MailId, Mode, Trace};
+use agtmux_core::time::Timestamp;
 use agtmux_shim::protocol::Progress;
 use agtmux_wire::send::{SendChannel, SendStatus, Sent};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
+use super::send::Manners;
 use super::{Hands, Shim, send};
 use crate::daemon::delivery::{Load, is_over};
 use crate::daemon::mail::Errand;
@@ -28,9 +30,18 @@ pub async fn run(hands: Hands, mut errands: mpsc::UnboundedReceiver<Errand>) {
             let step = match &errand {
                 Errand::Deliver(delivery) => hands.deliver(delivery).await,
                 Errand::Recover(delivery) => hands.recover(delivery).await,
+                Errand::PutBack(_) => None,
             };
             if let Some(step) = step {
                 hands.handle.log_delivery(&step).await;
+            }
+            let kept = match errand {
+                Errand::Deliver(delivery) => Draft::kept_as(&delivery),
+                Errand::PutBack(kept) => Some(kept),
+                Errand::Recover(_) => None,
+            };
+            if let Some(kept) = kept {
+                hands.put_back(&kept).await;
             }
         });
     }
@@ -57,11 +68,38 @@ impl Hands {
         };
         let ids: Vec<_> = load.letters.iter().map(|letter| letter.id.to_string()).collect();
         let detail = format!("mail {}", ids.join(", "));
-        let interrupts = load.letters.iter().any(|letter| letter.mode == Mode::Urgent);
-        match send::send_mail(self, body, &load.runtime, delivery, interrupts, detail).await {
+        let is_urgent = load.letters.iter().any(|letter| letter.mode == Mode::Urgent);
+        let now = Timestamp(jiff::Timestamp::now().as_millisecond());
+        let aside = match &load.draft {
+            _ if is_urgent => Aside::Any,
+            Some(draft) => draft.may_go(self.mail.stale(), now),
+            None => Aside::Nothing,
+        };
+        let manners = Manners { interrupts: is_urgent, aside, again: self.mail.poll() };
+        match send::send_mail(self, body, &load.runtime, delivery, manners, detail).await {
             Ok(sent) => Some(taken(delivery, &sent)),
             Err(error) if error.code.is_refusal() => returned(error.message),
             Err(error) => Some(MailFact::Unconfirmed { delivery: delivery.clone(), why: error.message }),
+        }
+    }
+
+    /// Types a person's text where it was, as soon as nothing else is there; gives up only when the agent is gone.
+    async fn put_back(&self, kept: &MailId) {
+        loop {
+            let wanted = kept.clone();
+            let whose = self.handle.read(move |world| {
+                let mut aside = world.engine.state().mail.put_aside();
+                aside.find(|(_, kept)| **kept == wanted).map(|(runtime, _)| runtime.clone())
+            });
+            let Some(runtime) = whose.await.ok().flatten() else { return };
+            match self.handle.kept_text(kept).await {
+                Ok(text) => match send::put_back(self, &text, &runtime).await {
+                    Ok(()) => return self.handle.log_delivery(&MailFact::PutBack { runtime }).await,
+                    Err(error) => tracing::debug!(%error, "a text that was put aside is not back yet"),
+                },
+                Err(why) => tracing::warn!(%why, %kept, "a text that was put aside cannot be read"),
+            }
+            tokio::time::sleep(self.mail.pause()).await;
         }
     }
 

@@ -40,6 +40,7 @@ pub use shim::Shim;
 use spawn::Promised;
 use view_output::Looks;
 
+use crate::config::MailConfig;
 use crate::daemon::Handle;
 use crate::daemon::actions::{self, new_action};
 use crate::error::CommandError;
@@ -67,6 +68,8 @@ pub struct Hands {
     pub looks: Arc<Looks>,
     /// The places of this instance.
     pub paths: Paths,
+    /// How messages are delivered.
+    pub mail: MailConfig,
 }
 
 /// An action that was carried out: what the one who asked gets, and the line for the log.

@@ -9,6 +9,7 @@
 //! Whatever goes wrong before the paste refuses the action and nothing was typed. After it, the answer says how far the text
 //! got and on what evidence.
 
+mod aside;
 mod inject;
 mod interrupt;
 mod paste;
@@ -16,6 +17,7 @@ mod submit;
 
 use std::time::Duration;
 
+use agtmux_agents::key::Key;
 use agtmux_agents::send::{Body, Objection, SendRules};
 use agtmux_core::action::{Actor, AimedAt, Conditions, Snapshot, Verb, Wish};
 use agtmux_core::id::{ActionId, RuntimeId};
@@ -26,6 +28,8 @@ use agtmux_wire::SCHEMA_VERSION;
 use agtmux_wire::action::Aim;
 use agtmux_wire::error::ErrorCode;
 use agtmux_wire::send::{SendChannel, SendEffect, SendEvidence, SendRequest, SendStatus, Sent};
+
+pub use aside::Manners;
 
 use super::aim::mark;
 use super::look::Eye;
@@ -72,7 +76,7 @@ pub async fn send_mail(
     body: Body,
     runtime: &RuntimeId,
     delivery: &DeliveryId,
-    interrupts: bool,
+    manners: Manners,
     detail: String,
 ) -> Result<Sent, CommandError> {
     // Whether whoever wrote the messages may do so was asked when they were accepted; agtmux itself delivers them.
@@ -87,8 +91,22 @@ pub async fn send_mail(
     };
     let snapshot = hands.handle.prepare(wish, actor.clone()).await?;
     let aim = Aim { snapshot_id: Some(snapshot.action.to_string()), ..Aim::default() };
-    let letter = Letter { interrupts, ..Letter::new(hands, body) };
+    let letter = Letter { manners: Some(manners), ..Letter::new(hands, body) };
     hands.carry_out(Verb::Send, aim, actor, detail, move |snapshot| letter.deliver(snapshot)).await
+}
+
+/// Types a person's text that was put aside where it was, without Enter. Where it is already it is left alone.
+///
+/// # Errors
+/// Refused, with nothing typed, while something else is in the composer.
+pub async fn put_back(hands: &Hands, text: &str, runtime: &RuntimeId) -> Result<(), CommandError> {
+    let body = Body::new(text).map_err(|objection| objected(&objection))?;
+    let uid = rustix::process::getuid().as_raw();
+    let actor = Actor { uid, pid: None, program: Some("agtmux".to_owned()), agent: None, known_by: None };
+    let aim = Aim { reference: Some(format!("runtime:{runtime}")), ..Aim::default() };
+    let letter = Letter { enter: false, raw: true, unless_there: true, ..Letter::new(hands, body) };
+    let detail = "a person's text that was put aside".to_owned();
+    hands.carry_out(Verb::Send, aim, actor, detail, move |snapshot| letter.deliver(snapshot)).await.map(|_| ())
 }
 
 /// A text to be delivered.
@@ -97,8 +115,10 @@ struct Letter {
     body: Body,
     enter: bool,
     raw: bool,
-    /// A turn under way is interrupted for it.
-    interrupts: bool,
+    /// What it may do to whoever is in its way, if it is a message.
+    manners: Option<Manners>,
+    /// It is not typed where it is already.
+    unless_there: bool,
     spoken_patience: Duration,
 }
 
@@ -117,6 +137,12 @@ struct Desk {
     action: ActionId,
     /// How long it is waited for a second sign that the text was taken.
     spoken_patience: Duration,
+    /// A person's text that makes room for this one.
+    away: Option<String>,
+    /// The key that puts it aside, as the wrapper presses it with the text.
+    stash: Option<String>,
+    /// The key that brings it back.
+    unstash: Option<Key>,
 }
 
 /// How far a text got after it was pasted.
@@ -130,7 +156,15 @@ struct Progress {
 impl Letter {
     fn new(hands: &Hands, body: Body) -> Self {
         let spoken_patience = submit::SPOKEN_PATIENCE;
-        Self { hands: hands.clone(), body, enter: true, raw: false, interrupts: false, spoken_patience }
+        Self {
+            hands: hands.clone(),
+            body,
+            enter: true,
+            raw: false,
+            manners: None,
+            unless_there: false,
+            spoken_patience,
+        }
     }
 
     async fn deliver(self, snapshot: Snapshot) -> Result<Done<Sent>, CommandError> {
@@ -156,16 +190,37 @@ impl Letter {
         };
         let action = snapshot.action.clone();
         let spoken_patience = self.spoken_patience;
-        let mut desk =
-            Desk { hands: self.hands, body: self.body, rules, eye, guard, force, shim, action, spoken_patience };
-        if self.interrupts {
-            desk.interrupt().await?;
-        }
-        let pasted = match &desk.shim {
-            Some(shim) => desk.inject(shim, &desk.action, self.enter).await?,
-            None => desk.paste().await?,
+        let mut desk = Desk {
+            hands: self.hands,
+            body: self.body,
+            rules,
+            eye,
+            guard,
+            force,
+            shim,
+            action,
+            spoken_patience,
+            away: None,
+            stash: None,
+            unstash: None,
         };
-        let progress = desk.follow(&pasted, self.enter).await;
+        if let Some(manners) = &self.manners {
+            if manners.interrupts {
+                desk.interrupt().await?;
+            }
+            desk.make_room(manners).await?;
+        }
+        let (pasted, progress) = if self.unless_there && desk.is_there().await {
+            (Pasted::before(), Progress::typed())
+        } else {
+            let pasted = desk.type_in(self.enter).await?;
+            let progress = desk.follow(&pasted, self.enter).await;
+            (pasted, progress)
+        };
+        // What was cleared comes back by an action of its own.
+        if self.unless_there || desk.stash.is_some() || desk.unstash.is_some() {
+            desk.tell_restored().await;
+        }
         let channel = if desk.shim.is_some() { SendChannel::Wrapper } else { SendChannel::Tmux };
         let result = format!("{}: {}", progress.status.name(), progress.detail);
         let answer = Sent {
@@ -203,6 +258,23 @@ impl Letter {
 }
 
 impl Desk {
+    /// Has the text typed, once.
+    async fn type_in(&mut self, enter: bool) -> Result<Pasted, CommandError> {
+        let typed = match &self.shim {
+            Some(shim) => self.inject(shim, &self.action, enter).await,
+            None => self.paste().await,
+        };
+        if typed.is_err() {
+            self.bring_back().await;
+        }
+        typed
+    }
+
+    /// Whether the composer shows the text, and nothing else.
+    async fn is_there(&self) -> bool {
+        self.eye.look().await.is_ok_and(|seen| seen.composer.draft.as_deref() == Some(self.body.as_str()))
+    }
+
     /// What becomes of a text that was pasted.
     async fn follow(&self, pasted: &Pasted, enter: bool) -> Progress {
         if pasted.enters > 0 {
@@ -210,12 +282,7 @@ impl Desk {
         }
         match self.seen(DRAWN_PATIENCE).await {
             Ok(()) if enter => self.submit(pasted).await,
-            Ok(()) => Progress {
-                status: SendStatus::Typed,
-                evidence: vec![SendEvidence::InComposer],
-                enters: 0,
-                detail: "the composer shows it; it was not to be submitted".to_owned(),
-            },
+            Ok(()) => Progress::typed(),
             Err(why) if enter => {
                 Progress::unconfirmed(Vec::new(), 0, format!("it was pasted, and Enter was not pressed: {why}"))
             }
@@ -235,6 +302,15 @@ impl Hands {
 }
 
 impl Progress {
+    fn typed() -> Self {
+        Self {
+            status: SendStatus::Typed,
+            evidence: vec![SendEvidence::InComposer],
+            enters: 0,
+            detail: "the composer shows it; it was not to be submitted".to_owned(),
+        }
+    }
+
     fn unconfirmed(evidence: Vec<SendEvidence>, enters: u32, detail: String) -> Self {
         Self { status: SendStatus::Unconfirmed, evidence, enters, detail }
     }

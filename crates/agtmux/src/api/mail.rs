@@ -135,7 +135,12 @@ pub async fn list(State(api): State<Api>, Params(query): Params<MessageQuery>) -
 }
 
 /// The messages that wait for one agent.
-pub async fn queue(State(api): State<Api>, Path(session): Path<String>) -> Answer<SendQueue> {
+pub async fn queue(
+    State(api): State<Api>,
+    ConnectInfo(peer): ConnectInfo<Peer>,
+    Path(session): Path<String>,
+) -> Answer<SendQueue> {
+    let is_person = actor::of(&api, peer).await?.agent.is_none();
     let queue = api.synced().await.read(move |world| {
         let (id, _) = recipient(world, &session)?;
         let waiting = world.engine.state().mail.waiting_for(&id);
@@ -145,15 +150,22 @@ pub async fn queue(State(api): State<Api>, Path(session): Path<String>) -> Answe
             queued_at: time(entry.letter.queued_at),
             timeout_at: entry.letter.expires_at().map(time),
         };
-        Ok::<_, CommandError>(SendQueue {
+        let kept = world.engine.state().mail.boxes.get(&id).and_then(|mailbox| mailbox.put_aside.clone());
+        let queue = SendQueue {
             is_idle: world.engine.hindrance(&id, Mode::Sequential).is_none(),
             session_id: id.to_string(),
             pending_count: waiting.len() as u64,
             pending_messages: waiting.iter().map(pending).collect(),
             saved_user_input: None,
-        })
+        };
+        Ok::<_, CommandError>((queue, kept))
     });
-    Ok(Json(queue.await??))
+    let (mut queue, kept) = queue.await??;
+    // What a person writes is for people.
+    if let Some(kept) = kept.filter(|_| is_person) {
+        queue.saved_user_input = api.handle.kept_text(&kept).await.ok();
+    }
+    Ok(Json(queue))
 }
 
 pub async fn show(

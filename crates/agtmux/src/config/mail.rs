@@ -1,4 +1,6 @@
-//! `[mail]`: who may write to whom, and how long a message may wait unnoticed.
+//! `[mail]`: who may write to whom, how messages are delivered, and how long one may wait unnoticed.
+
+use std::time::Duration;
 
 use agtmux_core::mail::{MailPolicy, Pattern, Rule};
 use agtmux_core::time::Span;
@@ -14,6 +16,16 @@ pub struct MailConfig {
     pub allow: Vec<AllowConfig>,
     /// Seconds after which a message that waits is told of; 0 is never.
     pub alarm_seconds: u32,
+    /// Seconds between two looks at a person's text that is in the way of a message.
+    pub input_poll_interval: u32,
+    /// Seconds for which that text has to be the same before it is put aside.
+    pub input_stale_timeout: u32,
+    /// Seconds after which a message is not delivered any more unless it says so itself; 0 for never.
+    pub default_timeout: u32,
+    /// How many messages are delivered at once.
+    pub max_batch_size: u32,
+    /// Whether whoever sees a pane in which a text was put aside and came back is told, in the status line of tmux.
+    pub tell_restored: bool,
 }
 
 /// `[[mail.allow]]`. A key that nobody knows is an error here, as in a grant.
@@ -28,11 +40,45 @@ pub struct AllowConfig {
 
 impl Default for MailConfig {
     fn default() -> Self {
-        Self { agents_write: true, allow: Vec::new(), alarm_seconds: 600 }
+        Self {
+            agents_write: true,
+            allow: Vec::new(),
+            alarm_seconds: 600,
+            input_poll_interval: 5,
+            input_stale_timeout: 120,
+            default_timeout: 0,
+            max_batch_size: 10,
+            tell_restored: true,
+        }
     }
 }
 
 impl MailConfig {
+    /// Between two looks.
+    pub fn poll(&self) -> Span {
+        Span::seconds(i64::from(self.input_poll_interval.max(1)))
+    }
+
+    /// When a text is stale.
+    pub fn stale(&self) -> Span {
+        Span::seconds(i64::from(self.input_stale_timeout))
+    }
+
+    /// The timeout of a message that has none.
+    pub fn timeout(&self) -> Option<Span> {
+        (self.default_timeout > 0).then(|| Span::seconds(i64::from(self.default_timeout)))
+    }
+
+    /// How many go together.
+    pub fn batch(&self) -> usize {
+        usize::try_from(self.max_batch_size.max(1)).unwrap_or(usize::MAX)
+    }
+
+    /// Between two tries to put a text back.
+    pub fn pause(&self) -> Duration {
+        Duration::from_secs(u64::from(self.input_poll_interval.max(1)))
+    }
+
     /// What is to be decided by.
     pub fn policy(&self) -> MailPolicy {
         let rules = self.allow.iter().map(|allow| Rule {

@@ -40,7 +40,7 @@ pub struct Config {
     pub approve: ApproveConfig,
     /// What agents may do to agents.
     pub policy: PolicyConfig,
-    /// Who may write to whom.
+    /// Who may write to whom, and how messages are delivered.
     pub mail: MailConfig,
 }
 

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use agtmux_core::id::{ProcessKey, RuntimeId};
-use agtmux_core::mail::{self, DeliveryId, Letter, MailFact, Sanitized};
+use agtmux_core::mail::{self, DeliveryId, Draft, Letter, MailFact, MailId, Sanitized};
 use agtmux_wire::error::ErrorCode;
 
 use super::handle::Handle;
@@ -27,6 +27,8 @@ pub struct Load {
     pub is_started: bool,
     /// Whether that was to be by a hook of its own.
     pub by_hook: bool,
+    /// A person's text that was in the way of the last try.
+    pub draft: Option<Draft>,
     nonce: String,
 }
 
@@ -46,6 +48,7 @@ impl Handle {
                 letters: letters.collect(),
                 is_started: under_way.started,
                 by_hook: under_way.by_hook,
+                draft: state.mail.boxes.get(runtime)?.draft.clone(),
                 nonce: state.mail.boxes.get(runtime)?.nonce.clone(),
             })
         });
@@ -80,6 +83,17 @@ impl Handle {
                 return;
             }
         }
+    }
+
+    /// A text that was put aside.
+    ///
+    /// # Errors
+    /// Says for people why there is none.
+    pub async fn kept_text(&self, kept: &MailId) -> Result<String, String> {
+        let (reader, id) = (self.log().clone(), kept.clone());
+        let texts = tokio::task::spawn_blocking(move || reader.texts(Some(&[id])));
+        let texts = texts.await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
+        texts.into_values().next().ok_or_else(|| "it is not there".to_owned())
     }
 
     /// Logs what came of a delivery. What was given to an agent must not be forgotten, so a log that cannot be written is tried

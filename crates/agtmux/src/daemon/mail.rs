@@ -10,7 +10,9 @@ use agtmux_core::command::Refusal;
 use agtmux_core::engine::Engine;
 use agtmux_core::event::Fact;
 use agtmux_core::id::RuntimeId;
-use agtmux_core::mail::{self, Busy, DeliveryId, Due, Entry, MailFact, MailId, NewLetter, Opening, Posted, Receipt};
+use agtmux_core::mail::{
+    self, Busy, Category, DeliveryId, Draft, Due, Entry, MailFact, MailId, NewLetter, Opening, Posted, Receipt,
+};
 use agtmux_core::time::Span;
 use tokio::sync::{mpsc, oneshot, watch};
 use uuid::Uuid;
@@ -20,6 +22,7 @@ use super::gone;
 use super::handle::{Handle, Input};
 use super::mainloop::MainLoop;
 use super::own_mail::OwnMail;
+use crate::config::MailConfig;
 use crate::error::CommandError;
 use crate::store::{Reader, Text};
 
@@ -72,6 +75,15 @@ pub enum MailAsk {
         /// The delivery, if there is one.
         reply: oneshot::Sender<Option<DeliveryId>>,
     },
+    /// A person's text is put aside for a delivery.
+    PutAside {
+        /// Which.
+        delivery: DeliveryId,
+        /// The text.
+        text: String,
+        /// That it is on the disk.
+        reply: oneshot::Sender<Result<(), CommandError>>,
+    },
     /// An agent says what it was given.
     Read {
         /// Which agent.
@@ -90,6 +102,8 @@ pub enum Errand {
     Deliver(DeliveryId),
     /// It was under way when the daemon was started; how far it got is to be found out.
     Recover(DeliveryId),
+    /// A person's text was put aside, under this id, and is to be put back.
+    PutBack(MailId),
 }
 
 /// What the main loop keeps of the post besides the engine's state.
@@ -105,6 +119,8 @@ pub struct PostOffice {
     unknown: Vec<DeliveryId>,
     /// What agents said they were given, and could not be logged yet.
     unlogged: Vec<MailFact>,
+    /// How messages are delivered.
+    config: MailConfig,
 }
 
 impl PostOffice {
@@ -115,6 +131,7 @@ impl PostOffice {
     pub fn open(
         engine: &Engine,
         reader: &Reader,
+        config: &MailConfig,
     ) -> Result<(Self, mpsc::UnboundedReceiver<Errand>, watch::Receiver<u64>), CommandError> {
         let post = &engine.state().mail;
         let texts = reader.texts(None)?;
@@ -123,7 +140,11 @@ impl PostOffice {
         let unknown = under_way.map(|delivery| delivery.id.clone()).collect();
         let (errands, received) = mpsc::unbounded_channel();
         let (steps, counted) = watch::channel(0);
-        let office = Self { errands, steps, over, own: OwnMail::new(engine, texts), unknown, unlogged: Vec::new() };
+        for (_, kept) in post.put_aside() {
+            errands.send(Errand::PutBack(kept.clone())).ok();
+        }
+        let (own, unlogged, config) = (OwnMail::new(engine, texts), Vec::new(), config.clone());
+        let office = Self { errands, steps, over, own, unknown, unlogged, config };
         Ok((office, received, counted))
     }
 
@@ -163,8 +184,14 @@ impl MainLoop {
                 reply.send(self.say_busy(&runtime, with, by).await).ok();
             }
             MailAsk::Step { step, reply } => {
+                let kept = self.kept_for(&step);
                 let step = self.world.engine.mail_step(step);
-                reply.send(self.commit_mail(step).await).ok();
+                let done = self.commit_mail(step).await;
+                self.post.over.extend(kept.filter(|_| done.is_ok()));
+                reply.send(done).ok();
+            }
+            MailAsk::PutAside { delivery, text, reply } => {
+                reply.send(self.put_aside(delivery, text).await).ok();
             }
             MailAsk::Offer { runtime, opening, reply } => {
                 let chosen = self.choose_for_hook(&runtime, opening).await;
@@ -189,7 +216,7 @@ impl MainLoop {
         for receipt in std::mem::take(&mut self.post.unlogged) {
             self.log_receipt(receipt).await;
         }
-        for due in self.world.engine.mail_due() {
+        for due in self.world.engine.mail_due(self.post.config.batch()) {
             if let Some(delivery) = self.lease(due).await {
                 self.post.errands.send(Errand::Deliver(delivery)).ok();
             }
@@ -227,6 +254,9 @@ impl MainLoop {
 
     pub(super) async fn post_letter(&mut self, mut new: NewLetter, text: String) -> Result<Entry, CommandError> {
         new.letter.queued_at = self.clock.now();
+        if new.letter.category == Category::Mail {
+            new.letter.timeout = new.letter.timeout.or_else(|| self.post.config.timeout());
+        }
         let id = new.letter.id.clone();
         match self.world.engine.post(new)? {
             Posted::Known(known) => Ok(*known),
@@ -258,6 +288,19 @@ impl MainLoop {
         };
         self.commit(fact.into_iter().collect()).await?;
         Ok(self.world.engine.state().mail.busy.get(runtime).cloned())
+    }
+
+    /// Keeps a person's text, so that it outlives this daemon, and lets it be put aside.
+    async fn put_aside(&mut self, delivery: DeliveryId, text: String) -> Result<(), CommandError> {
+        let kept = Draft::kept_as(&delivery).ok_or_else(|| CommandError::internal("a delivery without a proper id"))?;
+        let step = self.world.engine.mail_step(MailFact::SetAside { delivery })?;
+        self.commit_with(vec![step], vec![Text::Keep { id: kept, text }]).await.map(|_| ())
+    }
+
+    /// The text that nobody needs any more once this step is logged.
+    fn kept_for(&self, step: &MailFact) -> Option<MailId> {
+        let MailFact::PutBack { runtime } = step else { return None };
+        self.world.engine.state().mail.boxes.get(runtime)?.put_aside.clone()
     }
 
     /// An agent was given a prompt: those of our messages that it is made of have arrived.
@@ -339,6 +382,14 @@ impl Handle {
         let (reply, chosen) = oneshot::channel();
         self.send(Input::Mail(Box::new(MailAsk::Offer { runtime, opening, reply }))).await?;
         chosen.await.map_err(|_closed| gone())
+    }
+
+    /// Keeps a person's text that a delivery puts aside. Once this has succeeded it is on the disk.
+    ///
+    /// # Errors
+    /// Refused when the delivery is not under way any more, or it cannot be kept.
+    pub async fn put_mail_aside(&self, delivery: DeliveryId, text: String) -> Result<(), CommandError> {
+        self.ask_post(|reply| MailAsk::PutAside { delivery, text, reply }).await
     }
 
     /// Learns what an agent says it was given.

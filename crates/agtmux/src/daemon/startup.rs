@@ -30,7 +30,7 @@ use super::publish::Publisher;
 use super::reload;
 use super::world::{About, World};
 use crate::classify::{Client, SetupError};
-use crate::config::{self, ClassifyConfig, Config};
+use crate::config::{self, ClassifyConfig, Config, MailConfig};
 use crate::error::CommandError;
 use crate::paths::private_dir;
 use crate::platform;
@@ -59,6 +59,8 @@ pub struct Started {
     pub patience: Duration,
     /// Messages to be delivered.
     pub errands: mpsc::UnboundedReceiver<Errand>,
+    /// How they are delivered.
+    pub mail: MailConfig,
 }
 
 /// Opens the store, replays the log and starts the observers.
@@ -111,7 +113,7 @@ pub async fn start(options: &Options) -> Result<Started, CommandError> {
     let observers =
         Observers::new(tmux.clone(), link, &options.paths, manifests.clone(), boot, inputs.clone(), painted);
     let projection = Projection::of_targets(&engine);
-    let (post, errands, mail) = PostOffice::open(&engine, &opened.reader)?;
+    let (post, errands, mail) = PostOffice::open(&engine, &opened.reader, &loaded.config.mail)?;
     let mut mainloop = MainLoop {
         world: World {
             engine,
@@ -162,8 +164,9 @@ pub async fn start(options: &Options) -> Result<Started, CommandError> {
         tokio::spawn(guesses.run());
     }
     let patience = loaded.config.approve.hold();
+    let mail_config = loaded.config.mail.clone();
     tokio::spawn(reload::follow(options.paths.config_dir.clone(), loaded.config, replace_manifests, handle.clone()));
-    Ok(Started { handle, mainloop, manifests, tmux, paints, patience, errands })
+    Ok(Started { handle, mainloop, manifests, tmux, paints, patience, errands, mail: mail_config })
 }
 
 /// The tmux program, if it is there and not too old. Checked at the start, where somebody is there to read it.

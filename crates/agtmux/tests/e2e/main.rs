@@ -28,6 +28,7 @@ mod kill;
 mod link;
 mod list;
 mod mail;
+mod mail_draft;
 mod mail_hook;
 #[cfg(target_os = "linux")]
 mod mail_kills;

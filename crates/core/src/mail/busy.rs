@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::post::MailFact;
+use super::fact::MailFact;
 use crate::command::{Refusal, RefusalCode, refuse};
 use crate::engine::Engine;
 use crate::event::Fact;

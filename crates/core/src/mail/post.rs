@@ -7,7 +7,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use serde::{Deserialize, Serialize};
 
 use super::busy::Busy;
-use super::letter::{DeliveryId, Letter, MailId};
+use super::draft::Draft;
+use super::fact::MailFact;
+use super::letter::{DeliveryId, Letter, MailId, Mode};
 use super::passing::Late;
 use super::stage::{Ended, Stage};
 use super::steps::Transition;
@@ -21,123 +23,6 @@ const REMEMBERED: (usize, Span, usize) = (500, Span::minutes(10), 20_000);
 
 /// How long it is waited after a delivery that could not be made, at first and at most.
 const RETRY: (Span, Span) = (Span::seconds(1), Span::seconds(30));
-
-/// A step in the life of messages, as the log keeps it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "step", rename_all = "snake_case")]
-pub enum MailFact {
-    /// A box was opened for an agent, with the word that its messages carry.
-    Opened {
-        /// Whose.
-        runtime: RuntimeId,
-        /// The word.
-        nonce: String,
-    },
-    /// A message was accepted.
-    Queued {
-        /// The message.
-        letter: Box<Letter>,
-    },
-    /// Messages were chosen for a delivery.
-    Leased {
-        /// The delivery.
-        delivery: DeliveryId,
-        /// To whom.
-        runtime: RuntimeId,
-        /// Which.
-        letters: Vec<MailId>,
-    },
-    /// From now on they may have been typed.
-    Started {
-        /// The delivery.
-        delivery: DeliveryId,
-    },
-    /// A turn was interrupted for them.
-    Interrupted {
-        /// The delivery.
-        delivery: DeliveryId,
-    },
-    /// From now on the agent's hook, which waits, may have passed them on to it.
-    Offered {
-        /// The delivery.
-        delivery: DeliveryId,
-    },
-    /// Nothing was typed, and no hook passed anything on.
-    Returned {
-        /// The delivery.
-        delivery: DeliveryId,
-        /// Why not, for people.
-        why: String,
-    },
-    /// They were typed, and the agent seems to have taken them.
-    Submitted {
-        /// The delivery.
-        delivery: DeliveryId,
-        /// By which way.
-        channel: String,
-        /// What was seen of it.
-        evidence: String,
-    },
-    /// They may have arrived; nobody can say.
-    Unconfirmed {
-        /// The delivery.
-        delivery: DeliveryId,
-        /// What is known, for people.
-        why: String,
-    },
-    /// The agent itself says that it was given them.
-    Confirmed {
-        /// Which.
-        letters: Vec<MailId>,
-        /// Who told.
-        by: Receipt,
-    },
-    /// Somebody does not want it delivered any more, nor those that would follow it.
-    Cancelled {
-        /// Which.
-        id: MailId,
-        /// Who, for people.
-        by: String,
-    },
-    /// An agent has something to do, though it does not look so.
-    Busy {
-        /// Which.
-        runtime: RuntimeId,
-        /// With what, for people.
-        reason: String,
-        /// Until then at the latest.
-        until: Timestamp,
-        /// Who said so, for people.
-        by: String,
-    },
-    /// It has done it.
-    Ready {
-        /// Which.
-        runtime: RuntimeId,
-        /// Who said so, for people.
-        by: String,
-    },
-}
-
-/// Who told that an agent was given a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Receipt {
-    /// Its hook, with the prompt.
-    Hook,
-    /// Its own record of the conversation.
-    Transcript,
-}
-
-impl Receipt {
-    /// The name used in the API.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Hook => "hook",
-            Self::Transcript => "transcript",
-        }
-    }
-}
 
 /// A message and where it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -190,6 +75,9 @@ pub struct Delivery {
     /// Whether that is by a hook of its own, and not by keys.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_hook: bool,
+    /// Whether a person's text is in the way.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_the_way: bool,
 }
 
 /// What waits for one agent.
@@ -205,6 +93,12 @@ pub struct Mailbox {
     pub retry_at: Option<Timestamp>,
     /// How many deliveries could not be made since one could.
     pub failures: u32,
+    /// A person's text that is in the way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub draft: Option<Draft>,
+    /// A person's text that was put aside and is not back yet: the id under which it is kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub put_aside: Option<MailId>,
 }
 
 /// Every message that is under way, and those that were not long ago.
@@ -271,7 +165,8 @@ impl Post {
     /// Whether somebody needs the text of a message: whoever delivers it, or the one that is to follow it.
     pub fn needs_text(&self, id: &MailId) -> bool {
         let follows = |entry: &Entry| entry.is_to_be_followed() && self.boxes.contains_key(&entry.letter.to);
-        self.letters.get(id).is_some_and(|entry| entry.stage.ended().is_none() || follows(entry))
+        let is_needed = |entry: &Entry| entry.stage.ended().is_none() || follows(entry);
+        self.letters.get(id).is_some_and(is_needed) || self.is_put_aside(id)
     }
 
     /// Whether a fact fits what is known.
@@ -292,11 +187,14 @@ impl Post {
             }
             MailFact::Returned { delivery, .. } => self.under_way(delivery).is_some(),
             MailFact::Interrupted { delivery }
+            | MailFact::InTheWay { delivery, .. }
+            | MailFact::SetAside { delivery }
             | MailFact::Submitted { delivery, .. }
             | MailFact::Unconfirmed { delivery, .. } => {
                 self.under_way(delivery).is_some_and(|(_, delivery)| delivery.started)
             }
             MailFact::Confirmed { letters, .. } => letters.iter().any(|id| self.can_be_confirmed(id)),
+            MailFact::PutBack { runtime } => self.boxes.get(runtime).is_some_and(|mailbox| mailbox.put_aside.is_some()),
             MailFact::Cancelled { id, .. } => {
                 self.series(id).iter().any(|entry| entry.is_to_be_followed() || entry.can_be_taken_back())
             }
@@ -333,6 +231,8 @@ impl Post {
                 self.follow(&letter.id, letter.first());
                 if let Some(mailbox) = self.boxes.get_mut(&letter.to) {
                     mailbox.queue.push_back(letter.id.clone());
+                    // What is urgent does not wait for another try of something else.
+                    mailbox.retry_at.take_if(|_| letter.mode == Mode::Urgent);
                 }
                 self.touched.insert(letter.id.clone());
                 self.stirred.insert(letter.to.clone());
@@ -342,7 +242,8 @@ impl Post {
                 if let Some(mailbox) = self.boxes.get_mut(runtime) {
                     mailbox.queue.retain(|id| !letters.contains(id));
                     let (id, letters) = (delivery.clone(), letters.clone());
-                    mailbox.under_way = Some(Delivery { id, letters, started: false, by_hook: false });
+                    let under_way = Delivery { id, letters, started: false, by_hook: false, in_the_way: false };
+                    mailbox.under_way = Some(under_way);
                 }
                 self.move_all(letters, &Stage::Leased, now, delivery.as_str());
             }
@@ -354,6 +255,22 @@ impl Post {
                 self.move_all(&letters, &Stage::Started, now, delivery.as_str());
             }
             MailFact::Returned { delivery, why } => self.take_back(delivery, why, now),
+            MailFact::InTheWay { delivery, digest, again } => {
+                if let Some((_, under_way)) = self.under_way_mut(delivery) {
+                    under_way.in_the_way = true;
+                }
+                if let Some(mailbox) = self.box_of(delivery) {
+                    mailbox.see_draft(digest, *again, now);
+                }
+            }
+            MailFact::SetAside { delivery } => {
+                if let Some(mailbox) = self.box_of(delivery) {
+                    mailbox.put_aside = Draft::kept_as(delivery);
+                }
+            }
+            MailFact::PutBack { runtime } => {
+                self.boxes.entry(runtime.clone()).and_modify(|mailbox| mailbox.put_aside = None);
+            }
             MailFact::Interrupted { delivery } => {
                 let letters = self.under_way(delivery).map(|(_, delivery)| delivery.letters.clone());
                 for id in letters.unwrap_or_default() {
@@ -422,11 +339,15 @@ impl Post {
         })
     }
 
+    fn box_of(&mut self, id: &DeliveryId) -> Option<&mut Mailbox> {
+        self.boxes.values_mut().find(|mailbox| mailbox.under_way.as_ref().is_some_and(|d| d.id == *id))
+    }
+
     /// Ends a delivery that was made. Gives the messages of which nothing more is known yet.
     fn end_delivery(&mut self, id: &DeliveryId) -> Vec<MailId> {
-        let mailbox = self.boxes.values_mut().find(|mailbox| mailbox.under_way.as_ref().is_some_and(|d| d.id == *id));
-        let Some(mailbox) = mailbox else { return Vec::new() };
+        let Some(mailbox) = self.box_of(id) else { return Vec::new() };
         mailbox.failures = 0;
+        mailbox.draft = None;
         let letters = mailbox.under_way.take().map(|delivery| delivery.letters).unwrap_or_default();
         letters.into_iter().filter(|id| !self.is_over(id)).collect()
     }
@@ -439,12 +360,13 @@ impl Post {
             let rest = self.end_delivery(id);
             return self.end_all(&rest, Ended::Unconfirmed, now, "the agent was given what was typed with it");
         }
-        let mailbox = self.boxes.values_mut().find(|mailbox| mailbox.under_way.as_ref().is_some_and(|d| d.id == *id));
-        let Some(mailbox) = mailbox else { return };
-        mailbox.under_way = None;
+        let Some(mailbox) = self.box_of(id) else { return };
+        let is_in_the_way = mailbox.under_way.take().is_some_and(|delivery| delivery.in_the_way);
+        mailbox.draft.take_if(|_| !is_in_the_way);
         let wait = RETRY.0.0.saturating_mul(1 << mailbox.failures.min(8)).min(RETRY.1.0);
-        mailbox.failures = mailbox.failures.saturating_add(1);
-        mailbox.retry_at = Some(now + Span(wait));
+        // Whoever writes is looked at at an even pace, so that it is noticed in time that they stopped.
+        mailbox.retry_at = Some(now + mailbox.draft.as_ref().map_or(Span(wait), |draft| draft.again));
+        mailbox.failures = if is_in_the_way { 0 } else { mailbox.failures.saturating_add(1) };
         for id in letters.iter().rev() {
             mailbox.queue.push_front(id.clone());
         }

@@ -8,8 +8,8 @@ use crate::id::RuntimeId;
 use crate::runtime::Runtime;
 use crate::state::{Confidence, State};
 
-/// How many messages one delivery holds at most, and how many bytes.
-const BATCH: (usize, u64) = (10, 64 * 1024);
+/// How many bytes of messages one delivery holds at most.
+const BATCH_BYTES: u64 = 64 * 1024;
 
 /// Mail that can be delivered now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +37,8 @@ pub enum Hindrance {
     Failure,
     /// Anything to be known of the agent.
     Unknown,
+    /// Somebody to send what they write, or to leave it alone for long enough.
+    Draft,
     /// The delivery that is under way to end.
     Delivery,
     /// The pause after a delivery that could not be made.
@@ -58,6 +60,7 @@ impl Hindrance {
             Self::Suspended => "waiting_for_foreground",
             Self::Failure => "waiting_for_recovery",
             Self::Unknown => "waiting_to_know_the_state",
+            Self::Draft => "waiting_for_a_draft",
             Self::Delivery => "waiting_for_a_delivery_under_way",
             Self::Retry => "waiting_to_try_again",
             Self::Time => "waiting_for_its_time",
@@ -67,19 +70,20 @@ impl Hindrance {
 }
 
 impl Engine {
-    /// All mail that can be delivered now.
-    pub fn mail_due(&self) -> Vec<Due> {
+    /// All mail that can be delivered now, so many messages at once at most.
+    pub fn mail_due(&self, most: usize) -> Vec<Due> {
         let post = &self.state().mail;
         let boxes = post.boxes.iter().filter(|(_, mailbox)| !mailbox.queue.is_empty());
-        boxes.filter_map(|(runtime, _)| self.due(post, runtime)).collect()
+        boxes.filter_map(|(runtime, _)| self.due(post, runtime, most)).collect()
     }
 
-    fn due(&self, post: &Post, runtime: &RuntimeId) -> Option<Due> {
+    fn due(&self, post: &Post, runtime: &RuntimeId, most: usize) -> Option<Due> {
         let waiting = post.waiting_for(runtime);
         // Found out once for all that wait: there may be many, and they are asked for in every turn.
         let hindrances = Mode::ALL.map(|mode| (mode, self.hindrance(runtime, mode)));
         let of = |mode: Mode| hindrances.iter().find(|(of, _)| *of == mode).and_then(|(_, hindrance)| *hindrance);
-        let letters = batch(waiting.into_iter().filter(|entry| keeps(entry, of(entry.letter.mode)).is_none()));
+        let free = waiting.into_iter().filter(|entry| keeps(entry, of(entry.letter.mode)).is_none());
+        let letters = batch(free.take(most.max(1)));
         (!letters.is_empty()).then(|| Due { runtime: runtime.clone(), letters })
     }
 
@@ -101,8 +105,11 @@ impl Engine {
         if mailbox.is_some_and(|mailbox| mailbox.under_way.is_some()) {
             return Some(Hindrance::Delivery);
         }
-        if mailbox.is_some_and(|mailbox| mailbox.retry_at.is_some()) {
-            return Some(Hindrance::Retry);
+        if mailbox.is_some_and(|mailbox| mailbox.put_aside.is_some()) {
+            return Some(Hindrance::Draft);
+        }
+        if let Some(mailbox) = mailbox.filter(|mailbox| mailbox.retry_at.is_some()) {
+            return Some(if mailbox.draft.is_some() { Hindrance::Draft } else { Hindrance::Retry });
         }
         let Some(runtime) = state.topology.live(runtime) else { return Some(Hindrance::Unknown) };
         self.is_occupied(runtime, mode)
@@ -148,9 +155,9 @@ pub(super) fn keeps(entry: &Entry, hindrance: Option<Hindrance>) -> Option<Hindr
 fn batch<'a>(waiting: impl Iterator<Item = &'a Entry>) -> Vec<MailId> {
     let mut bytes = 0;
     let mut letters = Vec::new();
-    for entry in waiting.take(BATCH.0) {
+    for entry in waiting {
         bytes += entry.letter.bytes;
-        if bytes > BATCH.1 && !letters.is_empty() {
+        if bytes > BATCH_BYTES && !letters.is_empty() {
             break;
         }
         letters.push(entry.letter.id.clone());

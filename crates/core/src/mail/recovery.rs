@@ -3,8 +3,8 @@
 //! The wrapper of an agent lives as long as the agent and does each delivery once, so what it says is proof. Without its word,
 //! what may have been typed is never typed again.
 
+use super::fact::MailFact;
 use super::letter::DeliveryId;
-use super::post::MailFact;
 
 /// What is left to be seen of a delivery.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -1,7 +1,8 @@
 //! What is asked of the post: to take a message, to take one back, and the steps of those who deliver.
 
+use super::fact::MailFact;
 use super::letter::{Category, Letter, MailId, Party};
-use super::post::{Entry, MailFact};
+use super::post::Entry;
 use crate::command::{Refusal, RefusalCode, refuse};
 use crate::engine::Engine;
 use crate::event::Fact;

@@ -173,7 +173,7 @@ impl World {
     pub(crate) fn acts(&self) -> Vec<Act> {
         let mut acts = Vec::new();
         if self.is_up {
-            if !self.engine.mail_due().is_empty() {
+            if !self.engine.mail_due(10).is_empty() {
                 acts.push(Act::Lease);
             }
             acts.extend(self.couriers.keys().filter(|id| self.can_go_on(id)).map(|id| Act::Carry(id.clone())));
@@ -287,7 +287,7 @@ impl World {
     }
 
     fn lease(&mut self) {
-        for due in self.engine.mail_due() {
+        for due in self.engine.mail_due(10) {
             self.deliveries += 1;
             let delivery = DeliveryId::new(format!("dl_{}", self.deliveries));
             let living = self.engine.state().topology.live(&due.runtime).unwrap();

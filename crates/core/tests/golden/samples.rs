@@ -163,8 +163,11 @@ fn mail() -> Vec<Fact> {
             by: "by rt_a".to_owned(),
         },
         MailFact::Ready { runtime: runtime(), by: "by rt_a".to_owned() },
-        MailFact::Interrupted { delivery },
-        MailFact::Offered { delivery: DeliveryId::new("dl_1") },
+        MailFact::Interrupted { delivery: delivery.clone() },
+        MailFact::Offered { delivery: delivery.clone() },
+        MailFact::InTheWay { delivery: delivery.clone(), digest: "draft_a".to_owned(), again: Span::seconds(5) },
+        MailFact::SetAside { delivery },
+        MailFact::PutBack { runtime: runtime() },
     ];
     steps.into_iter().map(|step| Fact::Mail(Box::new(step))).collect()
 }

@@ -78,7 +78,7 @@ fn stage_of(world: &World, id: &str) -> &'static str {
 }
 
 fn due(world: &World) -> Vec<String> {
-    world.engine.mail_due().into_iter().flat_map(|due| due.letters).map(|id| id.to_string()).collect()
+    world.engine.mail_due(10).into_iter().flat_map(|due| due.letters).map(|id| id.to_string()).collect()
 }
 
 fn busy(world: &mut World, runtime: &RuntimeId, within: Span) {

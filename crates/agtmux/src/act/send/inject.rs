@@ -31,6 +31,9 @@ const HELD_PATIENCE: Duration = Duration::from_millis(HOLD_LIMIT_MS - 300);
 /// How long an agent may take to read a text.
 const READING_PATIENCE: Duration = Duration::from_secs(30);
 
+/// How long an agent gets to put a text aside.
+const STASH_MS: u64 = 150;
+
 /// The bytes of Enter.
 pub(super) const ENTER: &str = "\r";
 
@@ -58,7 +61,9 @@ impl Desk {
                 paste: if self.rules.paste == Manner::Bracketed { Paste::Auto } else { Paste::Plain },
                 delay_ms: self.rules.enter_delay_ms,
                 submit: if submit { ENTER.to_owned() } else { String::new() },
-                even_if_draft: self.force,
+                before: self.stash.clone().unwrap_or_default(),
+                before_ms: if self.stash.is_some() { STASH_MS } else { 0 },
+                even_if_draft: self.force || self.stash.is_some(),
                 empty_at: is_drawn.then_some(status.input),
                 if_output: (started.elapsed() < STILL_PATIENCE).then_some(status.output),
                 ..Inject::default()

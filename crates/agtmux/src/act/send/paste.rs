@@ -43,6 +43,13 @@ pub(super) struct Pasted {
     pub(super) before: Option<u64>,
 }
 
+impl Pasted {
+    /// A text that was there already.
+    pub(super) fn before() -> Self {
+        Self { effect: None, queued: 0, at: Instant::now(), enters: 0, before: None }
+    }
+}
+
 impl Desk {
     /// Pastes the text, once.
     pub(super) async fn paste(&mut self) -> Result<Pasted, CommandError> {
@@ -90,7 +97,7 @@ impl Desk {
         loop {
             let seen = self.eye.look().await?;
             let enter = seen.composer.enter;
-            if enter.is_safe() {
+            if enter.is_safe() || enter == Enter::AppendToDraft && self.stash.is_some() {
                 return Ok(seen);
             }
             looks += 1;

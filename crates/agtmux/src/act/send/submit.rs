@@ -114,6 +114,8 @@ impl Desk {
             (Enter::Unknown, None) => signs.left,
             (_, Some(Shown::Whole | Shown::Part)) => false,
             (_, Some(Shown::Other)) if signs.are_spoken() => true,
+            // What made room for it is back.
+            (_, Some(Shown::Other)) if self.away.is_some() && seen.composer.draft == self.away => true,
             // The wrapper held what somebody typed until the text was submitted, and let it go: that is theirs.
             (_, Some(Shown::Other)) if self.shim.is_some() => {
                 seen.composer.draft.as_deref().is_some_and(|draft| self.rules.is_absent(&self.body, draft))

@@ -158,6 +158,10 @@ struct Manners {
     asks: u32,
     /// It says by its hook what it was given.
     tells: bool,
+    /// It keeps a text for whoever presses Ctrl-S, until the next prompt.
+    stash: bool,
+    /// So many prompts make it ask something.
+    asks_after: u32,
 }
 
 impl Manners {
@@ -171,6 +175,8 @@ impl Manners {
                 "works" => manners.works = value > 0,
                 "asks" => manners.asks = value,
                 "tells" => manners.tells = value > 0,
+                "stash" => manners.stash = value > 0,
+                "asks_after" => manners.asks_after = value,
                 _ => panic!("{name}"),
             }
         }
@@ -207,6 +213,7 @@ fn be_a_composer() {
         dialog: false,
         busy: false,
         queued: Vec::new(),
+        stashed: String::new(),
     }
     .live(&inputs);
 }
@@ -236,6 +243,7 @@ struct Tui {
     dialog: bool,
     busy: bool,
     queued: Vec<String>,
+    stashed: String,
 }
 
 impl Tui {
@@ -327,10 +335,15 @@ impl Tui {
                     self.queued.push(text);
                 }
                 self.busy |= self.manners.works;
+                self.dialog |= self.manners.asks_after > 0;
+                self.manners.asks_after = self.manners.asks_after.saturating_sub(1);
+                self.text = std::mem::take(&mut self.stashed);
             }
             '\r' => {}
             '\u{7f}' => drop(self.text.pop()),
             '\u{15}' => self.text.clear(),
+            '\u{5}' => {}
+            '\u{13}' if self.manners.stash => std::mem::swap(&mut self.text, &mut self.stashed),
             c => self.text.push(c),
         }
     }
@@ -357,6 +370,9 @@ impl Tui {
             for text in &self.queued {
                 rows.push(format!("❯ {}", text.lines().next().unwrap_or_default()));
                 rows.push("  \x1b[38;5;246mctrl+x ctrl+s to send now\x1b[39m".to_owned());
+            }
+            if !self.stashed.is_empty() {
+                rows.push(format!("{:>1$}", "› stashed", width - 2));
             }
             rows.push(rule.clone());
             let shown = if self.folded {

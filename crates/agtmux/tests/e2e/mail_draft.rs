@@ -1,0 +1,140 @@
+//! A text that somebody left in the composer of an agent that has mail: it makes room when it is old, and comes back.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::common::{Composer, TestEnvironment, wait_for};
+
+/// Without a stash of the agent's own.
+const CLEARED: &str = "contract = 1\nextends = \"claude\"\naside = { clear = [\"C-e\", \"C-u\"] }\n";
+
+fn environment(stale: u32) -> TestEnvironment {
+    let environment = TestEnvironment::with_tmux();
+    environment.configure(&format!("[mail]\ninput_poll_interval = 1\ninput_stale_timeout = {stale}\n"));
+    environment
+}
+
+#[track_caller]
+fn leave(environment: &TestEnvironment, composer: &Composer, text: &str) {
+    environment.tmux().run(&["send-keys", "-t", &composer.pane, "-l", text]);
+    shows(environment, composer, text);
+}
+
+#[track_caller]
+fn shows(environment: &TestEnvironment, composer: &Composer, text: &str) {
+    wait_for(&format!("the composer to show {text:?}"), || {
+        let shown = environment.tmux().run(&["capture-pane", "-p", "-t", &composer.pane]);
+        if shown.contains(&format!("❯\u{a0}{text}")) { Ok(()) } else { Err(shown) }
+    });
+}
+
+#[track_caller]
+fn confirmed(environment: &TestEnvironment, id: &str) {
+    wait_for(&format!("{id} to be confirmed"), || {
+        let message = environment.agtmux(&["sm", "show", id, "--json"]).ok().json();
+        if message["status"] == "confirmed" { Ok(()) } else { Err(format!("{message:#}")) }
+    });
+}
+
+fn queue(environment: &TestEnvironment, composer: &Composer) -> Value {
+    environment.agtmux(&["sm", "queue", &composer.pane, "--json"]).ok().json()
+}
+
+/// Each prompt that was submitted carries the message and nothing of the person's.
+#[track_caller]
+fn assert_apart(composer: &Composer, messages: usize) {
+    let submitted = composer.submitted();
+    assert_eq!(submitted.len(), messages, "{submitted:#?}");
+    assert!(submitted.iter().all(|text| text.contains("via sm send") && !text.contains("half")), "{submitted:#?}");
+}
+
+#[test]
+fn an_old_draft_makes_room_and_comes_back() {
+    for is_wrapped in [false, true] {
+        let environment = environment(2);
+        environment.start_daemon();
+        let start = if is_wrapped { Composer::start_wrapped } else { Composer::start };
+        let composer = start(&environment, "tells=1 stash=1");
+        leave(&environment, &composer, "half a thought");
+        environment.agtmux(&["sm", "send", &composer.pane, "hello", "--id", "m1"]).ok();
+        confirmed(&environment, "m1");
+        shows(&environment, &composer, "half a thought");
+        // What is urgent does not wait until it is old.
+        environment.agtmux(&["sm", "send", &composer.pane, "stop", "--id", "m2", "--urgent"]).ok();
+        confirmed(&environment, "m2");
+        shows(&environment, &composer, "half a thought");
+        assert_apart(&composer, 2);
+    }
+}
+
+/// Somebody who writes is not disturbed, and it shows what the message waits for.
+#[test]
+fn a_fresh_draft_keeps_the_mail_waiting() {
+    let environment = environment(600);
+    environment.start_daemon();
+    let composer = Composer::start(&environment, "tells=1 stash=1");
+    leave(&environment, &composer, "half");
+    environment.agtmux(&["sm", "send", &composer.pane, "hello", "--id", "m1"]).ok();
+    wait_for("the draft to be what it waits for", || {
+        let message = environment.agtmux(&["sm", "show", "m1", "--json"]).ok().json();
+        let waits = message["estimated_delivery"] == "waiting_for_a_draft";
+        if waits { Ok(()) } else { Err(format!("{message:#}")) }
+    });
+    environment.tmux().run(&["send-keys", "-t", &composer.pane, "-l", " a thought"]);
+    shows(&environment, &composer, "half a thought");
+    assert_eq!(composer.submitted(), Vec::<String>::new());
+    environment.tmux().keys(&composer.pane, &["Enter"]);
+    confirmed(&environment, "m1");
+    assert_eq!(composer.submitted()[0], "half a thought");
+}
+
+/// The text is on the disk before it is cleared: a daemon that is killed meanwhile loses nothing of it.
+#[test]
+fn a_draft_comes_back_though_the_daemon_was_killed() {
+    let environment = environment(1);
+    fs::create_dir_all(environment.path("config/agtmux/agents")).unwrap();
+    fs::write(environment.path("config/agtmux/agents/mine.toml"), CLEARED).unwrap();
+    environment.start_daemon();
+    let composer = Composer::start(&environment, "tells=1 asks_after=1");
+    leave(&environment, &composer, "half a thought");
+    environment.agtmux(&["sm", "send", &composer.pane, "hello", "--id", "m1"]).ok();
+    // A dialog stands where the composer was, so the text cannot be put back yet.
+    let kept = wait_for("the draft to be put aside", || {
+        let kept = queue(&environment, &composer)["saved_user_input"].clone();
+        if kept.is_null() || composer.submitted().is_empty() { Err(kept) } else { Ok(kept) }
+    });
+    assert_eq!(kept, "half a thought");
+    environment.kill_daemon();
+    environment.start_daemon();
+    assert_eq!(queue(&environment, &composer)["saved_user_input"], "half a thought");
+    composer.tell("idle");
+    shows(&environment, &composer, "half a thought");
+    wait_for("nothing to be put aside", || {
+        let kept = queue(&environment, &composer)["saved_user_input"].clone();
+        if kept.is_null() { Ok(()) } else { Err(kept) }
+    });
+    assert_apart(&composer, 1);
+}
+
+/// What the screen does not show exactly cannot be typed again as it was, so it is left alone.
+#[test]
+fn a_draft_of_two_lines_is_not_cleared() {
+    let environment = environment(1);
+    fs::create_dir_all(environment.path("config/agtmux/agents")).unwrap();
+    fs::write(environment.path("config/agtmux/agents/mine.toml"), CLEARED).unwrap();
+    environment.start_daemon();
+    let composer = Composer::start(&environment, "tells=1");
+    environment.tmux().run(&["set-buffer", "-b", "two", "half a thought\nand another"]);
+    environment.tmux().run(&["paste-buffer", "-pr", "-b", "two", "-t", &composer.pane]);
+    shows(&environment, &composer, "half a thought");
+    environment.agtmux(&["sm", "send", &composer.pane, "hello", "--id", "m1"]).ok();
+    wait_for("it to be tried four times", || {
+        let message = environment.agtmux(&["sm", "show", "m1", "--json"]).ok().json();
+        let tries = message["steps"].as_array().unwrap().iter().filter(|step| step["to"] == "started").count();
+        if tries >= 4 { Ok(()) } else { Err(format!("{message:#}")) }
+    });
+    shows(&environment, &composer, "half a thought");
+    assert_eq!(composer.submitted(), Vec::<String>::new());
+    assert!(!composer.read().contains(&0x15), "nothing was cleared");
+}
