@@ -103,6 +103,12 @@ impl SendRules {
         }
     }
 
+    /// Whether a composer shows all of a text itself, and not what the agent shows in its place: that could be anybody's.
+    pub fn shows_itself(&self, body: &Body, draft: &str) -> bool {
+        let (all, seen) = (letters(body.as_str()), letters(draft));
+        !self.folds.iter().any(|fold| fold.matches(draft.trim())) && !all.is_empty() && all == seen
+    }
+
     /// Whether a text in a composer may stand for another one. A fold among other words looks like many things.
     pub fn may_fold(&self, draft: &str) -> bool {
         draft.contains('[') || self.folds.iter().any(|fold| fold.matches(draft.trim()))
@@ -156,6 +162,15 @@ mod tests {
         for text in ["what is 1/2?", "a!", "@README.md says so", "me@example.org", "a \\ b", "-x", "#(x)", ";"] {
             assert_eq!(objection(text), None, "{text:?}");
         }
+    }
+
+    #[test]
+    fn what_stands_for_a_text_is_not_the_text() {
+        let rules: SendRules = toml::from_str(r"folds = ['^\[Pasted text #\d+(?: \+\d+ lines)?\]$']").unwrap();
+        let body = Body::new("[Input from: a (b) via sm send id=m.k7]\nhello").unwrap();
+        assert!(rules.shows_itself(&body, "[Input from: a (b) via sm send\n id=m.k7]\nhello"));
+        assert!(!rules.shows_itself(&body, "[Input from: a (b) via sm send id=m.k7]\nhello you"));
+        assert!(!rules.shows_itself(&body, "[Pasted text #1 +1 lines]"));
     }
 
     #[test]

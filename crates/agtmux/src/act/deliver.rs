@@ -112,12 +112,31 @@ impl Hands {
             return Some(mail::recovered(delivery, &Trace::NotStarted));
         }
         let trace = if load.by_hook { Trace::Offered } else { self.trace(delivery, &load).await };
+        if matches!(trace, Trace::Unfinished | Trace::Nothing { .. })
+            && let Some(sent) = self.finish(delivery, &load).await
+        {
+            return Some(taken(delivery, &sent));
+        }
         let recovered = mail::recovered(delivery, &trace);
         if matches!(recovered, MailFact::Unconfirmed { .. }) {
             // Whoever is told that nobody can say is told so once, and the agent's own record is about to be read.
             timeout(RECORD, self.handle.receipts_of(&load)).await.ok();
         }
         Some(recovered)
+    }
+
+    /// Submits what was typed and stands in the composer, if that is so. It is never typed again (F54).
+    async fn finish(&self, delivery: &DeliveryId, load: &Load) -> Option<Sent> {
+        let body = Body::new(&self.handle.delivery_text(load).await.ok()?).ok()?;
+        let detail = format!("Enter for {delivery}, which an earlier daemon has typed");
+        match send::submit_mail(self, body, &load.runtime, detail).await {
+            Ok(sent) => Some(sent),
+            Err(error) if error.code.is_refusal() => None,
+            Err(error) => {
+                tracing::warn!(%error, %delivery, "whether it was submitted is not known");
+                None
+            }
+        }
     }
 
     /// What is left to be seen of a delivery by keys.

@@ -18,6 +18,7 @@ mod submit;
 use std::time::Duration;
 
 use agtmux_agents::key::Key;
+use agtmux_agents::screen::Enter;
 use agtmux_agents::send::{Body, Objection, SendRules};
 use agtmux_core::action::{Actor, AimedAt, Conditions, Snapshot, Verb, Wish};
 use agtmux_core::id::{ActionId, RuntimeId};
@@ -79,9 +80,7 @@ pub async fn send_mail(
     manners: Manners,
     detail: String,
 ) -> Result<Sent, CommandError> {
-    // Whether whoever wrote the messages may do so was asked when they were accepted; agtmux itself delivers them.
-    let uid = rustix::process::getuid().as_raw();
-    let actor = Actor { uid, pid: None, program: Some("agtmux".to_owned()), agent: None, known_by: None };
+    let actor = agtmux_itself();
     let wish = Wish {
         action: ActionId::new(delivery.as_str()),
         verb: Verb::Send,
@@ -95,18 +94,35 @@ pub async fn send_mail(
     hands.carry_out(Verb::Send, aim, actor, detail, move |snapshot| letter.deliver(snapshot)).await
 }
 
+/// Submits messages that a daemon before this one has typed and not submitted. Nothing is typed.
+///
+/// # Errors
+/// Refused unless the composer shows them and nothing else.
+pub async fn submit_mail(hands: &Hands, body: Body, runtime: &RuntimeId, detail: String) -> Result<Sent, CommandError> {
+    let aim = Aim { reference: Some(format!("runtime:{runtime}")), ..Aim::default() };
+    let letter = Letter { is_typed: true, ..Letter::new(hands, body) };
+    hands.carry_out(Verb::Send, aim, agtmux_itself(), detail, move |snapshot| letter.deliver(snapshot)).await
+}
+
 /// Types a person's text that was put aside where it was, without Enter. Where it is already it is left alone.
 ///
 /// # Errors
 /// Refused, with nothing typed, while something else is in the composer.
 pub async fn put_back(hands: &Hands, text: &str, runtime: &RuntimeId) -> Result<(), CommandError> {
     let body = Body::new(text).map_err(|objection| objected(&objection))?;
-    let uid = rustix::process::getuid().as_raw();
-    let actor = Actor { uid, pid: None, program: Some("agtmux".to_owned()), agent: None, known_by: None };
     let aim = Aim { reference: Some(format!("runtime:{runtime}")), ..Aim::default() };
     let letter = Letter { enter: false, raw: true, unless_there: true, ..Letter::new(hands, body) };
     let detail = "a person's text that was put aside".to_owned();
-    hands.carry_out(Verb::Send, aim, actor, detail, move |snapshot| letter.deliver(snapshot)).await.map(|_| ())
+    hands
+        .carry_out(Verb::Send, aim, agtmux_itself(), detail, move |snapshot| letter.deliver(snapshot))
+        .await
+        .map(|_| ())
+}
+
+/// Whether whoever wrote messages may do so was asked when they were accepted; agtmux itself delivers them.
+fn agtmux_itself() -> Actor {
+    let uid = rustix::process::getuid().as_raw();
+    Actor { uid, pid: None, program: Some("agtmux".to_owned()), agent: None, known_by: None }
 }
 
 /// A text to be delivered.
@@ -119,6 +135,8 @@ struct Letter {
     manners: Option<Manners>,
     /// It is not typed where it is already.
     unless_there: bool,
+    /// It is in the composer already, and only to be submitted.
+    is_typed: bool,
     spoken_patience: Duration,
 }
 
@@ -163,6 +181,7 @@ impl Letter {
             raw: false,
             manners: None,
             unless_there: false,
+            is_typed: false,
             spoken_patience,
         }
     }
@@ -212,6 +231,10 @@ impl Letter {
         }
         let (pasted, progress) = if self.unless_there && desk.is_there().await {
             (Pasted::before(), Progress::typed())
+        } else if self.is_typed {
+            let pasted = desk.find().await?;
+            let progress = desk.submit(&pasted).await;
+            (pasted, progress)
         } else {
             let pasted = desk.type_in(self.enter).await?;
             let progress = desk.follow(&pasted, self.enter).await;
@@ -270,6 +293,17 @@ impl Desk {
         typed
     }
 
+    /// The text as somebody else has left it in the composer.
+    async fn find(&self) -> Result<Pasted, CommandError> {
+        let seen = self.eye.look().await?;
+        let is_it = seen.composer.draft.as_deref().is_some_and(|draft| self.rules.shows_itself(&self.body, draft));
+        if !is_it || seen.composer.enter != Enter::AppendToDraft {
+            let message = format!("the composer of {} does not show it", self.eye.aimed.runtime);
+            return Err(CommandError::new(ErrorCode::PreconditionFailed, message).hint("nothing was pressed"));
+        }
+        Ok(Pasted { queued: seen.composer.queued, before: self.position().await, ..Pasted::before() })
+    }
+
     /// Whether the composer shows the text, and nothing else.
     async fn is_there(&self) -> bool {
         self.eye.look().await.is_ok_and(|seen| seen.composer.draft.as_deref() == Some(self.body.as_str()))
@@ -317,8 +351,7 @@ impl Progress {
 }
 
 /// What the agent does with a text that is submitted now.
-fn effect(enter: agtmux_agents::screen::Enter) -> Option<SendEffect> {
-    use agtmux_agents::screen::Enter;
+fn effect(enter: Enter) -> Option<SendEffect> {
     match enter {
         Enter::Submit => Some(SendEffect::Starts),
         Enter::Queue => Some(SendEffect::Queued),

@@ -235,7 +235,7 @@ impl Rig {
         format!("{explained}\n{}", self.environment.tmux().run(&["capture-pane", "-p", "-t", pane]))
     }
 
-    /// What a daemon left half typed looks like somebody's draft and keeps later messages waiting; a person takes it away.
+    /// What a daemon left half typed, and the next one did not dare to submit, keeps later messages waiting; a person takes it away.
     fn clear(&self, scene: Scene) {
         self.environment.tmux().keys(&self.composer(scene).pane, &["C-u"]);
     }
