@@ -200,9 +200,7 @@ async fn stop(context: &Context) -> Result<(), CommandError> {
         Err(error) => return Err(error),
     };
     let deadline = Instant::now() + STOP_DEADLINE;
-    while platform::process_stat(status.pid).is_some_and(|stat| stat.state != 'Z')
-        || UnixStream::connect(client.socket()).await.is_ok()
-    {
+    while !platform::has_ended(status.pid) || UnixStream::connect(client.socket()).await.is_ok() {
         if Instant::now() > deadline {
             return Err(CommandError::new(ErrorCode::Timeout, format!("pid {} is still stopping", status.pid))
                 .hint(format!("its log is {}", context.paths.log_file().display())));

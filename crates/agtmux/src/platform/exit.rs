@@ -50,6 +50,13 @@ pub fn is_running(pid: u32, start: u64) -> bool {
     process_stat(pid).is_some_and(|stat| stat.start == start && stat.state != 'Z')
 }
 
+/// Whether nothing is left of the process with this pid, not even an open file: those go with its last thread, which may be after
+/// the first one is a zombie.
+pub fn has_ended(pid: u32) -> bool {
+    let threads = || std::fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count);
+    process_stat(pid).is_none_or(|stat| stat.state == 'Z' && threads() <= 1)
+}
+
 #[cfg(target_os = "linux")]
 mod pidfd {
     use std::os::fd::OwnedFd;

@@ -36,7 +36,7 @@ use std::time::Duration;
 
 use rustix::process::{Resource, getrlimit};
 
-pub use exit::{is_running, wait_exit};
+pub use exit::{has_ended, is_running, wait_exit};
 pub use lineage::ancestors;
 pub use notices::{Detail, Notice, Notices, Watch};
 pub use signal::{Ending, Reached, signal_job};

@@ -22,9 +22,7 @@ use std::path::Path;
 
 /// Whether a process is there and not merely waiting to be reaped.
 pub(crate) fn is_alive(pid: u32) -> bool {
-    // Files and sockets stay open until the last thread is gone, which may be after the first one is a zombie.
-    let threads = || std::fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count);
-    agtmux::platform::process_stat(pid).is_some_and(|stat| stat.state != 'Z' || threads() > 1)
+    !agtmux::platform::has_ended(pid)
 }
 
 /// Sends a signal to a process that the test started.
