@@ -196,6 +196,14 @@ impl Arbiter {
         }
     }
 
+    /// Whoever asked for the injection under way is gone, and will not say whether it may be submitted. It is there, and whatever the
+    /// person types next would be added to it: so it is submitted before that.
+    pub fn abandoned(&mut self) {
+        if let Phase::Typing { script, .. } = &mut self.phase {
+            script.abandon();
+        }
+    }
+
     /// Goes on with what is under way, as far as that is possible now. Gives what whoever asked for an injection is to be told that
     /// has just ended. To be called after each write, and when [`Self::deadline`] has come.
     pub fn turn(&mut self, now: u64, agent: &mut Buffer) -> Option<Answer> {
@@ -207,6 +215,9 @@ impl Arbiter {
                     let due = if script.is_waiting() { *hold_until } else { (*not_before).min(*hold_until) };
                     if now < due {
                         return ended;
+                    }
+                    if script.is_waiting() && script.is_abandoned() {
+                        script.allow();
                     }
                     if script.is_waiting() {
                         script.leave();
@@ -515,6 +526,29 @@ mod tests {
                 assert_eq!((&ended[..], &read[..]), (&[Answer::Left { id }][..], format!("{body}key").as_bytes()));
             }
         }
+    }
+
+    /// Where nobody is left who could allow it, it is submitted when keys cannot be held any longer: they follow it in a line of
+    /// their own.
+    #[test]
+    fn what_is_abandoned_is_submitted_before_the_keys() {
+        let (mut arbiter, mut agent) = (Arbiter::default(), Buffer::new(64 * 1_024));
+        arbiter.inject(&Inject { waits: true, ..inject(1) }, b"text".to_vec(), 0, SCREEN);
+        let (mut read, mut ended) = (Vec::new(), Vec::new());
+        for now in 0..3_000 {
+            match now {
+                300 => arbiter.input(b"key", now, &mut agent),
+                500 => arbiter.abandoned(),
+                1_900 => assert_eq!(read, PASTE, "somebody who comes back may still decide"),
+                _ => {}
+            }
+            ended.extend(arbiter.turn(now, &mut agent));
+            read.extend_from_slice(agent.waiting());
+            agent.consume(usize::MAX);
+            ended.extend(arbiter.turn(now, &mut agent));
+        }
+        assert_eq!(ended, [Answer::Submitted { id: "1".to_owned() }]);
+        assert_eq!(read, [PASTE, b"\rkey"].concat());
     }
 
     /// An Enter that is read together with the paste before it is taken for a part of it. So the pause between them is counted

@@ -58,7 +58,8 @@ pub struct Inject {
     /// The keys that submit, by default Enter.
     pub submit: String,
     /// Whether the keys that submit wait for [`Request::Submit`], while the person's keys are held: whoever asks wants to see the
-    /// body where it belongs first. If they do not say so as long as keys may be held, it is not submitted.
+    /// body where it belongs first. If they do not say so as long as keys may be held, it is not submitted. If they hang up before they
+    /// said anything, they have died, and it is submitted then: the person's keys would be added to it.
     pub waits: bool,
     /// The longest that a person's keys may be held. After that nothing is waited for any more.
     pub hold_ms: u64,

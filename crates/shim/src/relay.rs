@@ -370,7 +370,10 @@ impl<'a> Relay<'a> {
         let Some(mut door) = self.door.take() else { return };
         let attended = catch_unwind(AssertUnwindSafe(|| {
             let now = self.now();
-            door.attend(now, |guest, arrived| self.answer(now, guest, arrived));
+            let gone = door.attend(now, |guest, arrived| self.answer(now, guest, arrived));
+            if self.asked.is_some_and(|asked| gone.contains(&asked)) {
+                self.arbiter.abandoned();
+            }
             door
         }));
         self.door = attended.ok();

@@ -16,6 +16,8 @@ pub(crate) struct Script {
     at: usize,
     /// The step that waits to be allowed.
     waits_at: Option<usize>,
+    /// Nobody is left who could allow it.
+    abandoned: bool,
 }
 
 /// Bytes to write, and what is so when they are written.
@@ -61,7 +63,7 @@ impl Script {
             steps[end].pause_ms = inject.delay_ms;
         }
         let waits_at = (inject.waits && has_body && submits).then(|| steps.len() - 1);
-        Ok(Self { id: inject.id.clone(), steps, at: 0, waits_at })
+        Ok(Self { id: inject.id.clone(), steps, at: 0, waits_at, abandoned: false })
     }
 
     /// What has to be written before the next pause.
@@ -91,6 +93,16 @@ impl Script {
     /// Allows what waits.
     pub(crate) fn allow(&mut self) {
         self.waits_at = None;
+    }
+
+    /// Nobody is left who could allow what waits.
+    pub(crate) fn abandon(&mut self) {
+        self.abandoned = true;
+    }
+
+    /// Whether nobody is left who could allow it.
+    pub(crate) fn is_abandoned(&self) -> bool {
+        self.abandoned
     }
 
     /// Leaves out what is not written.

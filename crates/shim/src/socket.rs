@@ -90,14 +90,20 @@ impl Door {
         idle.chain((self.closed_until > 0).then_some(self.closed_until)).min()
     }
 
-    /// Lets in who waits, hears all, and answers by the closure, which is told who asks.
-    pub(crate) fn attend(&mut self, now: u64, mut answer: impl FnMut(u64, Arrived) -> Answer) {
+    /// Lets in who waits, hears all, and answers by the closure, which is told who asks. Gives who has hung up.
+    pub(crate) fn attend(
+        &mut self,
+        now: u64,
+        mut answer: impl FnMut(u64, Arrived) -> Answer,
+    ) -> ArrayVec<u64, CONNECTIONS> {
         self.closed_until = if now >= self.closed_until { 0 } else { self.closed_until };
         self.let_in(now);
         for guest in &mut self.guests {
             guest.gone |= hear(guest, now, &mut answer).is_err();
         }
+        let gone = self.guests.iter().filter(|guest| guest.gone).map(|guest| guest.id).collect();
         self.guests.retain(|guest| !guest.gone && now < guest.heard + IDLE_MS);
+        gone
     }
 
     /// Tells somebody something, if they are still there.

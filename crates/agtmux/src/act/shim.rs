@@ -48,6 +48,9 @@ pub enum Injected {
     Refused(Refusal),
 }
 
+/// Somebody attends to an injection that waits.
+pub struct Attention(#[expect(dead_code, reason = "it is there to be open")] BufReader<UnixStream>);
+
 /// Why a wrapper could not be asked.
 #[derive(Debug, thiserror::Error)]
 pub enum ShimError {
@@ -115,14 +118,15 @@ impl Shim {
         }
     }
 
-    /// Has a body typed that [waits](Inject::waits) to be submitted by [`Self::submit`]. Comes back when that is under way.
+    /// Has a body typed that [waits](Inject::waits) to be submitted by [`Self::submit`]. Comes back when that is under way. As long as
+    /// what it gives is there the wrapper knows that somebody decides; if this daemon dies first, it is submitted.
     ///
     /// # Errors
     /// As for [`Self::inject`].
-    pub async fn begin(&self, inject: &Inject, body: &[u8]) -> Result<Injected, ShimError> {
+    pub async fn begin(&self, inject: &Inject, body: &[u8]) -> Result<(Injected, Attention), ShimError> {
         match self.ask_in_turn(&Inject { waits: true, ..inject.clone() }, body).await? {
-            (_, Answer::Accepted { .. }) => Ok(Injected::UnderWay(Progress::Pasting)),
-            (_, answer) => injected(answer),
+            (line, Answer::Accepted { .. }) => Ok((Injected::UnderWay(Progress::Pasting), Attention(line))),
+            (line, answer) => Ok((injected(answer)?, Attention(line))),
         }
     }
 

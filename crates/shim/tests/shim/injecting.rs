@@ -196,6 +196,19 @@ fn a_program_that_does_not_read_loses_nothing() {
     assert_eq!(visitor.answer(), Some(Answer::Submitted { id: "a".to_owned() }));
 }
 
+/// Whoever asked dies before they said whether it may be submitted: what the person types meanwhile is not added to it.
+#[test]
+fn what_is_abandoned_is_submitted_before_the_keys() {
+    let mut wrapped = Wrapped::recorder();
+    let mut asks = wrapped.visitor();
+    let answer = asks.inject(&Inject { waits: true, hold_ms: 400, ..inject("a") }, b"text");
+    assert_eq!(answer, Answer::Accepted { id: "a".to_owned() });
+    drop(asks);
+    wrapped.keys(b"mine");
+    let expected = b"\x1b[200~text\x1b[201~\rmine";
+    assert_eq!(wrapped.wait_log(expected.len()), expected);
+}
+
 /// What waits to be allowed is submitted when it is, with the keys of the person held until then; and what is not allowed stays.
 #[test]
 fn what_waits_is_submitted_when_it_may_be() {

@@ -69,14 +69,14 @@ impl Desk {
                 ..Inject::default()
             };
             match shim.begin(&inject, self.body.as_str().as_bytes()).await {
-                Ok(Injected::Submitted | Injected::UnderWay(_)) => {
+                Ok((Injected::Submitted | Injected::UnderWay(_), _attention)) => {
                     pasted.enters = u32::from(submit && self.allow(shim, id).await);
                     return Ok(pasted);
                 }
-                Ok(Injected::Busy(Busy::Modal)) => {}
-                Ok(Injected::Busy(_)) if started.elapsed() < QUIET_PATIENCE => {}
-                Ok(Injected::Busy(_)) => return Err(self.is_typed_at()),
-                Ok(Injected::Refused(why)) => return Err(refused(why)),
+                Ok((Injected::Busy(Busy::Modal), _)) => {}
+                Ok((Injected::Busy(_), _)) if started.elapsed() < QUIET_PATIENCE => {}
+                Ok((Injected::Busy(_), _)) => return Err(self.is_typed_at()),
+                Ok((Injected::Refused(why), _)) => return Err(refused(why)),
                 Err(error) => {
                     // An id that the wrapper has never seen was not typed.
                     return match shim.state(id.as_str()).await {
