@@ -11,6 +11,7 @@ pub mod model;
 mod place;
 pub mod play;
 pub mod report;
+pub mod ring;
 mod stage;
 pub mod stories;
 pub mod story;

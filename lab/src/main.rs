@@ -11,7 +11,7 @@ use agtmux_lab::install::Packages;
 use agtmux_lab::model::Server;
 use agtmux_lab::play::{Manner, Outcome, agtmux_beside_us, play};
 use agtmux_lab::story::Story;
-use agtmux_lab::{report, stories, typing};
+use agtmux_lab::{report, ring, stories, typing};
 use agtmux_typist::report::failures;
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::{Args, Parser, Subcommand};
@@ -40,6 +40,18 @@ enum Command {
     Alike(AlikeArguments),
     /// Let somebody type into wrapped agents while messages are sent, and say what became of each
     Type(TypeArguments),
+    /// Let three agents talk over `sm` while somebody types into two of them and the daemon is killed
+    Ring(RingArguments),
+}
+
+#[derive(Debug, Args)]
+struct RingArguments {
+    /// How many messages; six from each to the next are allowed in ten minutes
+    #[arg(long, default_value_t = 12)]
+    messages: usize,
+    /// Kill the daemon about every so many seconds
+    #[arg(long)]
+    kill_every: Option<u64>,
 }
 
 #[derive(Debug, Args)]
@@ -128,6 +140,13 @@ async fn command(command: Command) -> Result<ExitCode> {
         Command::Run(arguments) => return run(arguments).await,
         Command::Alike(arguments) => return compare(arguments).await,
         Command::Type(arguments) => return type_into(arguments).await,
+        Command::Ring(arguments) => {
+            let (packages, agtmux) = (Packages::ready()?, agtmux_beside_us()?);
+            let killed = arguments.kill_every.map(std::time::Duration::from_secs);
+            let talk = ring::talk(&packages, &agtmux, arguments.messages, killed).await?;
+            write!(stdout(), "{talk}")?;
+            return Ok(if talk.is_clean() { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -23,8 +23,8 @@ const CONFIG: &str = "[mail]\ninput_poll_interval = 1\ninput_stale_timeout = 5\n
 /// The place. It goes when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Place {
-    /// The model.
-    pub(crate) model: Server,
+    /// The models, one for each agent.
+    models: Vec<(Agent, Server)>,
     /// The environment.
     pub(crate) variables: Vec<Variable>,
     /// The folder that the agent works in.
@@ -34,8 +34,8 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Makes everything ready for an agent.
-    pub(crate) async fn make(agent: Agent, packages: &Packages) -> Result<Self> {
+    /// Makes everything ready for agents that live here together.
+    pub(crate) async fn make(agents: &[Agent], packages: &Packages) -> Result<Self> {
         // Sockets lie in it, so its path is short.
         let root = tempfile::Builder::new().prefix("al").rand_bytes(5).tempdir_in("/tmp")?;
         let path = |name: &str| root.path().join(name);
@@ -45,8 +45,7 @@ impl Place {
         let config = path("home/.config/agtmux");
         fs::create_dir_all(&config)?;
         fs::write(config.join("config.toml"), CONFIG)?;
-        let model = Server::start().await?;
-        let home = Home { home: path("home"), workspace: path("work").canonicalize()?, port: model.port() };
+        let workspace = path("work").canonicalize()?;
         let text = |path: PathBuf| path.display().to_string();
         let own = [
             ("PATH", search_path(packages).to_string_lossy().into_owned()),
@@ -59,9 +58,25 @@ impl Place {
             ("LANG", "C.UTF-8".to_owned()),
             ("TERM", "xterm-256color".to_owned()),
         ];
-        let own = own.map(|(name, value)| (name.to_owned(), value));
-        let variables = own.into_iter().chain(home.seed(agent)?).collect();
-        Ok(Self { model, variables, workspace: home.workspace, root, kept: false })
+        let mut variables: Vec<_> = own.map(|(name, value)| (name.to_owned(), value)).into();
+        let mut models = Vec::new();
+        for agent in agents {
+            let model = Server::start().await?;
+            let home = Home { home: path("home"), workspace: workspace.clone(), port: model.port() };
+            variables.extend(home.seed(*agent)?);
+            models.push((*agent, model));
+        }
+        Ok(Self { models, variables, workspace, root, kept: false })
+    }
+
+    /// The model of the first of them.
+    pub(crate) fn model(&self) -> &Server {
+        &self.models[0].1
+    }
+
+    /// The model of one of them.
+    pub(crate) fn model_of(&self, agent: Agent) -> &Server {
+        self.models.iter().find(|(of, _)| *of == agent).map_or_else(|| self.model(), |(_, model)| model)
     }
 
     /// Where everything of it lies.

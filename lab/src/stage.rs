@@ -32,11 +32,13 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// Sets everything up for an agent; the agent itself is not started yet.
-    pub(crate) async fn set(agent: Agent, packages: &Packages, agtmux: &Path) -> Result<Self> {
-        let place = Place::make(agent, packages).await?;
+    /// Sets everything up for agents that share it; the agents themselves are not started yet.
+    pub(crate) async fn set(agents: &[Agent], packages: &Packages, agtmux: &Path) -> Result<Self> {
+        let place = Place::make(agents, packages).await?;
         let (work, variables) = (&place.workspace, &place.variables);
-        agtmux_with(agtmux, work, variables, &["setup", agent.name(), "--yes"]).await?.succeeded()?;
+        for agent in agents {
+            agtmux_with(agtmux, work, variables, &["setup", agent.name(), "--yes"]).await?.succeeded()?;
+        }
         let terminal = Terminal::start(place.path("t"), work, SIZE, variables.clone()).await?;
         agtmux_with(agtmux, work, variables, &["daemon", "start"]).await?.succeeded()?;
         let follower =
@@ -75,7 +77,12 @@ impl Stage {
 
     /// The model.
     pub(crate) fn model(&self) -> &Server {
-        &self.place.model
+        self.place.model()
+    }
+
+    /// The model of one of several agents.
+    pub(crate) fn model_of(&self, agent: Agent) -> &Server {
+        self.place.model_of(agent)
     }
 
     /// The end of the daemon's log.

@@ -53,7 +53,7 @@ impl Seat {
         agtmux: &Path,
         wrapped: bool,
     ) -> Result<Self> {
-        let mut place = Place::make(agent, packages).await?;
+        let mut place = Place::make(&[agent], packages).await?;
         let folder = agtmux.parent().unwrap_or(Path::new(".")).display().to_string();
         for (_, value) in place.variables.iter_mut().filter(|(name, _)| name == "PATH") {
             *value = format!("{value}:{folder}");
@@ -110,7 +110,7 @@ impl Seat {
     pub(super) async fn look(&self) -> Result<(String, usize)> {
         // What goes by itself, such as a title that blinks, does not keep it from being still.
         let look = self.rules.applied(&picture::look(&self.terminal).await?, &mut BTreeSet::new());
-        Ok((look, self.place.model.asked().len()))
+        Ok((look, self.place.model().asked().len()))
     }
 
     /// All there is to compare.
