@@ -41,6 +41,9 @@ pub struct Entry {
     /// None is to follow it any more: the next one is there, or not wanted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub followed: bool,
+    /// It was taken back with its series when it may have been typed. Should that turn out not to be so, it is not tried again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unwanted: bool,
     /// A turn was interrupted for it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
@@ -223,6 +226,7 @@ impl Post {
                     steps,
                     waits_until,
                     followed: false,
+                    unwanted: false,
                     interrupted: false,
                     late: Late::No,
                 };
@@ -360,6 +364,8 @@ impl Post {
             let rest = self.end_delivery(id);
             return self.end_all(&rest, Ended::Unconfirmed, now, "the agent was given what was typed with it");
         }
+        let is_unwanted = |id: &MailId| self.letters.get(id).is_some_and(|entry| entry.unwanted);
+        let (unwanted, letters): (Vec<_>, Vec<_>) = letters.into_iter().partition(is_unwanted);
         let Some(mailbox) = self.box_of(id) else { return };
         let is_in_the_way = mailbox.under_way.take().is_some_and(|delivery| delivery.in_the_way);
         mailbox.draft.take_if(|_| !is_in_the_way);
@@ -371,6 +377,7 @@ impl Post {
             mailbox.queue.push_front(id.clone());
         }
         self.move_all(&letters, &Stage::Queued, now, why);
+        self.end_all(&unwanted, Ended::Cancelled, now, "it was taken back while it was delivered, and was not typed");
     }
 
     /// Takes a message out of whatever holds it. Whoever was given it to deliver has the others with it: none of them is delivered

@@ -16,6 +16,8 @@ impl Post {
             if entry.can_be_taken_back() {
                 self.forget_place(&id, now);
                 self.end_all(&[id], Ended::Cancelled, now, by);
+            } else {
+                entry.unwanted = entry.stage.ended().is_none();
             }
         }
     }

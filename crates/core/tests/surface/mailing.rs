@@ -183,8 +183,13 @@ fn taking_one_back_takes_back_those_that_follow() {
             assert_eq!(stage_of(&world, "r_note_n2"), "cancelled", "{stage}, {taken_back}");
             pass(&mut world, Span::hours(1));
             assert_eq!(repeat(&mut world), 0, "{stage}, {taken_back}");
-            // What was handed out cannot be typed.
-            assert!(!step(&mut world, MailFact::Started { delivery }), "{stage}, {taken_back}");
+            // What was handed out cannot be typed, and if it turns out that it was not, it does not wait again.
+            assert!(!step(&mut world, MailFact::Started { delivery: delivery.clone() }), "{stage}, {taken_back}");
+            let returned = MailFact::Returned { delivery, why: "a draft".to_owned() };
+            let is_returned = step(&mut world, returned);
+            assert_eq!(is_returned, matches!(stage, "started" | "confirmed"), "{stage}, {taken_back}");
+            let end = if stage == "confirmed" { "confirmed" } else { "cancelled" };
+            assert_eq!(stage_of(&world, "r_note"), end, "{stage}, {taken_back}");
         }
     }
 }
