@@ -7,8 +7,7 @@
 use std::time::Duration;
 
 use agtmux_agents::send::Body;
-use agtmux_core::mail::{self, Aside, DeliveryId, Draft, MailFact, MailId, Mode, Trace};
-use agtmux_core::time::Timestamp;
+use agtmux_core::mail::{self, DeliveryId, Draft, MailFact, MailId, Mode, Trace};
 use agtmux_shim::protocol::Progress;
 use agtmux_wire::send::{SendChannel, SendStatus, Sent};
 use tokio::sync::mpsc;
@@ -69,12 +68,8 @@ impl Hands {
         let ids: Vec<_> = load.letters.iter().map(|letter| letter.id.to_string()).collect();
         let detail = format!("mail {}", ids.join(", "));
         let is_urgent = load.letters.iter().any(|letter| letter.mode == Mode::Urgent);
-        let now = Timestamp(jiff::Timestamp::now().as_millisecond());
-        let aside = match &load.draft {
-            _ if is_urgent => Aside::Any,
-            Some(draft) => draft.may_go(self.mail.stale(), now),
-            None => Aside::Nothing,
-        };
+        let (id, stale) = (delivery.clone(), self.mail.stale());
+        let aside = self.handle.read(move |world| world.engine.may_put_aside(&id, stale)).await.ok()?;
         let manners = Manners { interrupts: is_urgent, aside, again: self.mail.poll() };
         match send::send_mail(self, body, &load.runtime, delivery, manners, detail).await {
             Ok(sent) => Some(taken(delivery, &sent)),

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use agtmux_core::id::{ProcessKey, RuntimeId};
-use agtmux_core::mail::{self, DeliveryId, Draft, Letter, MailFact, MailId, Sanitized};
+use agtmux_core::mail::{self, DeliveryId, Letter, MailFact, MailId, Sanitized};
 use agtmux_wire::error::ErrorCode;
 
 use super::handle::Handle;
@@ -27,8 +27,6 @@ pub struct Load {
     pub is_started: bool,
     /// Whether that was to be by a hook of its own.
     pub by_hook: bool,
-    /// A person's text that was in the way of the last try.
-    pub draft: Option<Draft>,
     nonce: String,
 }
 
@@ -48,7 +46,6 @@ impl Handle {
                 letters: letters.collect(),
                 is_started: under_way.started,
                 by_hook: under_way.by_hook,
-                draft: state.mail.boxes.get(runtime)?.draft.clone(),
                 nonce: state.mail.boxes.get(runtime)?.nonce.clone(),
             })
         });

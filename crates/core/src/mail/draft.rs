@@ -6,8 +6,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::letter::{DeliveryId, MailId};
+use super::letter::{DeliveryId, MailId, Mode};
 use super::post::{Mailbox, Post};
+use crate::engine::Engine;
 use crate::id::{RuntimeId, digest};
 use crate::time::{Span, Timestamp};
 
@@ -62,8 +63,23 @@ impl Draft {
 
 impl Draft {
     /// What a delivery may do to this text, if it has to have been the same for so long.
-    pub fn may_go(&self, stale: Span, now: Timestamp) -> Aside {
+    fn may_go(&self, stale: Span, now: Timestamp) -> Aside {
         if self.since + stale <= now { Aside::This { digest: self.digest.clone() } } else { Aside::Nothing }
+    }
+}
+
+impl Engine {
+    /// What a delivery may do to a person's text that is in its way, if that has to have been the same for so long. What is urgent
+    /// does not wait for that.
+    pub fn may_put_aside(&self, delivery: &DeliveryId, stale: Span) -> Aside {
+        let post = &self.state().mail;
+        let Some((runtime, under_way)) = post.under_way(delivery) else { return Aside::Nothing };
+        let is_urgent = |id: &MailId| post.get(id).is_some_and(|entry| entry.letter.mode == Mode::Urgent);
+        if under_way.letters.iter().any(is_urgent) {
+            return Aside::Any;
+        }
+        let draft = post.boxes.get(runtime).and_then(|mailbox| mailbox.draft.as_ref());
+        draft.map_or(Aside::Nothing, |draft| draft.may_go(stale, self.now()))
     }
 }
 

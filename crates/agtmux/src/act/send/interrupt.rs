@@ -1,8 +1,8 @@
 //! A turn is interrupted, so that what is urgent is read now.
 //!
 //! Only a turn that is known to be under way: the same keys mean other things to an agent at rest. A command that it runs is sent to
-//! the background first where the agent offers that. The wrapper presses the keys where there is one, and holds the person's
-//! meanwhile: a key right after Escape would be another one (F53).
+//! the background first where the agent offers that (F59). The wrapper presses the keys where there is one, and holds the person's
+//! meanwhile: a key right after Escape would be another one (F45).
 
 use std::time::Duration;
 
