@@ -12,8 +12,10 @@
 //!
 //! A letter never goes back over the line between *leased* and *started* unless it is certain that nothing was typed, so that none
 //! is delivered twice; and every letter ends in exactly one of the last five, so that none is lost. The text itself is not
-//! kept here: whoever delivers asks the store for it. What is sent to a runtime never goes to another one.
+//! kept here: whoever delivers asks the store for it. What is sent to a runtime never goes to another one;
+//! should one go on with its conversation, it is sent a message of its own ([`Again`]).
 
+mod again;
 mod busy;
 mod draft;
 mod envelope;
@@ -33,6 +35,7 @@ mod series;
 mod stage;
 mod steps;
 
+pub use again::{Again, Stranded, Stray};
 pub use busy::Busy;
 pub use draft::{Aside, Draft};
 pub use envelope::{envelope, may_hold_receipts, receipts};

@@ -200,9 +200,9 @@ impl Engine {
         };
         if let Some(runtime) = self.state.topology.runtimes.get(id) {
             self.processes.remove(runtime);
+            self.state.mail.runtime_ended(runtime, how, self.state.now);
         }
         self.deadlines.set(id, None);
-        self.state.mail.runtime_ended(id, how, self.state.now);
         applied.changed.insert(pane);
     }
 

@@ -10,6 +10,7 @@ use super::sanitized::Sanitized;
 const OPENING: &str = "[Input from: ";
 const SYSTEM: &str = "[sm] ";
 const BEFORE_ID: &str = " via sm send id=";
+const REDELIVERED: &str = " redelivered=1";
 
 /// What is typed for some messages, in this order.
 pub fn envelope<'a>(nonce: &str, letters: impl IntoIterator<Item = (&'a Letter, &'a Sanitized)>) -> String {
@@ -20,7 +21,8 @@ pub fn envelope<'a>(nonce: &str, letters: impl IntoIterator<Item = (&'a Letter, 
         }
         let reply = letter.reply_to.as_ref().map(|id| format!(" re={id}")).unwrap_or_default();
         let (name, who) = (one_line(letter.from.name()), letter.from.id());
-        let mark = format!("{}.{nonce}", letter.id);
+        let is_again = letter.again.as_ref().is_some_and(|again| again.redelivered);
+        let mark = format!("{}.{nonce}{}", letter.id, if is_again { REDELIVERED } else { "" });
         let head = match letter.category {
             Category::Mail => format!("{OPENING}{name} ({who}){BEFORE_ID}{mark}{reply}]"),
             Category::Notice => format!("{SYSTEM}id={mark}"),
@@ -59,7 +61,7 @@ pub fn may_hold_receipts(text: &str) -> bool {
 fn receipt(nonce: &str, line: &str) -> Option<MailId> {
     let line = line.trim();
     let token = match line.strip_prefix(SYSTEM) {
-        Some(system) => system.rsplit_once("id=")?.1,
+        Some(system) => system.rsplit_once("id=")?.1.split(' ').next()?,
         None => line.strip_prefix(OPENING)?.rsplit_once(BEFORE_ID)?.1.strip_suffix(']')?.split(' ').next()?,
     };
     let (id, word) = token.rsplit_once('.')?;

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::again::Again;
 use crate::id::{RuntimeId, digest};
 use crate::time::{Span, Timestamp};
 
@@ -210,6 +211,9 @@ pub struct Letter {
     /// The messages that it comes after, if it came again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<Series>,
+    /// Which message it is, if it is sent anew to who goes on with a conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub again: Option<Again>,
 }
 
 /// Where a message stands among those that come again and again.

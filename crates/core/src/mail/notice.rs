@@ -71,6 +71,7 @@ impl Engine {
                 every: None,
                 wanted: Wanted::default(),
                 series: None,
+                again: None,
             };
             Notice { letter, text }
         };
@@ -92,7 +93,8 @@ impl Engine {
         }
         let why = entry.steps.last().map_or("", |step| step.why.as_str());
         if matches!(ended, Ended::Expired | Ended::Dead) {
-            notices.push(notice("lost", format!("Message to {to} was not delivered: {why}"), None));
+            let kept = if entry.stranded.is_some() { "; it is sent again if its conversation is resumed" } else { "" };
+            notices.push(notice("lost", format!("Message to {to} was not delivered: {why}{kept}"), None));
         }
         notices
     }

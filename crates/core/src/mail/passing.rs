@@ -61,6 +61,10 @@ impl Post {
                 self.end_all(&[id], Ended::Unconfirmed, now, "the agent did not say that it was given it");
             }
         }
+        for entry in self.letters.values_mut().filter(|entry| entry.lapses_at().is_some_and(|at| at <= now)) {
+            entry.stranded = None;
+            self.touched.insert(entry.letter.id.clone());
+        }
         let is_late = |entry: &Entry| late_at(entry, alarm).is_some_and(|at| at <= now);
         let late: Vec<_> = self.letters.values().filter(|entry| is_late(entry)).map(|e| e.letter.id.clone()).collect();
         for id in late {
@@ -75,7 +79,8 @@ impl Post {
     pub(crate) fn next_deadline(&self, alarm: Option<Span>) -> Option<Timestamp> {
         let retries = self.boxes.values().filter_map(|mailbox| mailbox.retry_at);
         let busy = self.busy.values().map(|busy| busy.until);
-        let letters = self.letters.values().flat_map(|entry| [deadline(entry), late_at(entry, alarm)]);
+        let of = |entry: &Entry| [deadline(entry), late_at(entry, alarm), entry.lapses_at()];
+        let letters = self.letters.values().flat_map(of);
         retries.chain(busy).chain(letters.flatten()).min()
     }
 

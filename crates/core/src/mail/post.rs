@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
+use super::again::Stranded;
 use super::busy::Busy;
 use super::draft::Draft;
 use super::fact::MailFact;
@@ -15,6 +16,7 @@ use super::stage::{Ended, Stage};
 use super::steps::Transition;
 use crate::event::Ending;
 use crate::id::RuntimeId;
+use crate::runtime::Runtime;
 use crate::time::{Span, Timestamp};
 
 /// How many messages that have come to an end are remembered: so many; more of them for as long as it counts how many an agent has
@@ -50,6 +52,9 @@ pub struct Entry {
     /// It has waited for too long.
     #[serde(default, skip_serializing_if = "Late::is_no")]
     pub late: Late,
+    /// Its agent ended before it surely had it, and could be gone on with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stranded: Option<Stranded>,
 }
 
 /// A step that a message took.
@@ -165,10 +170,10 @@ impl Post {
         self.letters.get(id).is_none_or(|entry| entry.stage.ended().is_some())
     }
 
-    /// Whether somebody needs the text of a message: whoever delivers it, or the one that is to follow it.
+    /// Whether somebody needs the text of a message: whoever delivers it or sends it anew, or the one that is to follow it.
     pub fn needs_text(&self, id: &MailId) -> bool {
         let follows = |entry: &Entry| entry.is_to_be_followed() && self.boxes.contains_key(&entry.letter.to);
-        let is_needed = |entry: &Entry| entry.stage.ended().is_none() || follows(entry);
+        let is_needed = |entry: &Entry| entry.stage.ended().is_none() || follows(entry) || entry.stranded.is_some();
         self.letters.get(id).is_some_and(is_needed) || self.is_put_aside(id)
     }
 
@@ -199,7 +204,9 @@ impl Post {
             MailFact::Confirmed { letters, .. } => letters.iter().any(|id| self.can_be_confirmed(id)),
             MailFact::PutBack { runtime } => self.boxes.get(runtime).is_some_and(|mailbox| mailbox.put_aside.is_some()),
             MailFact::Cancelled { id, .. } => {
-                self.series(id).iter().any(|entry| entry.is_to_be_followed() || entry.can_be_taken_back())
+                let is_wanted =
+                    |entry: &&Entry| entry.is_to_be_followed() || entry.can_be_taken_back() || entry.stranded.is_some();
+                self.series(id).iter().any(is_wanted)
             }
             MailFact::Busy { .. } => true,
             MailFact::Ready { runtime, .. } => self.busy.contains_key(runtime),
@@ -229,10 +236,12 @@ impl Post {
                     unwanted: false,
                     interrupted: false,
                     late: Late::No,
+                    stranded: None,
                 };
                 self.taken.push(entry.note(self.seq, now, ""));
                 self.note_told(letter);
                 self.follow(&letter.id, letter.first());
+                self.note_again(letter);
                 if let Some(mailbox) = self.boxes.get_mut(&letter.to) {
                     mailbox.queue.push_back(letter.id.clone());
                     // What is urgent does not wait for another try of something else.
@@ -308,9 +317,10 @@ impl Post {
     }
 
     /// An agent is over: what was not delivered to it never will be.
-    pub(crate) fn runtime_ended(&mut self, runtime: &RuntimeId, how: Ending, now: Timestamp) {
-        self.busy.remove(runtime);
-        let Some(mailbox) = self.boxes.remove(runtime) else { return };
+    pub(crate) fn runtime_ended(&mut self, runtime: &Runtime, how: Ending, now: Timestamp) {
+        self.busy.remove(&runtime.id);
+        let Some(mailbox) = self.boxes.remove(&runtime.id) else { return };
+        self.strand(runtime, &mailbox.nonce, now);
         let why = format!("the agent has ended: {}", how.name());
         let (typed, mut untyped) = match mailbox.under_way {
             Some(delivery) if delivery.started => (delivery.letters, Vec::new()),
@@ -410,6 +420,9 @@ impl Post {
             if !self.over.contains(id) {
                 self.over.push_back(id.clone());
             }
+            if let Some(entry) = self.letters.get_mut(id).filter(|_| how == Ended::Confirmed) {
+                entry.stranded = None;
+            }
         }
         let is_young = |entry: &Entry| entry.since + REMEMBERED.1 > now;
         while self.over.len() > REMEMBERED.0 {
@@ -418,7 +431,7 @@ impl Post {
                 return;
             }
             self.letters.remove(oldest);
-            self.over.pop_front();
+            self.touched.extend(self.over.pop_front());
         }
     }
 }

@@ -13,9 +13,13 @@ impl Post {
             let Some(entry) = self.letters.get_mut(&id) else { continue };
             entry.followed |= entry.letter.every.is_some();
             self.touched.insert(id.clone());
+            let is_stranded = entry.stranded.take().is_some();
             if entry.can_be_taken_back() {
                 self.forget_place(&id, now);
                 self.end_all(&[id], Ended::Cancelled, now, by);
+            } else if is_stranded {
+                let stage = entry.stage.clone();
+                self.move_all(&[id], &stage, now, &format!("{by}: it is not sent again"));
             } else {
                 entry.unwanted = entry.stage.ended().is_none();
             }

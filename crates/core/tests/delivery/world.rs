@@ -150,6 +150,7 @@ impl World {
             not_before: None,
             every: None,
             series: None,
+            again: None,
             wanted: Wanted::default(),
         }
     }

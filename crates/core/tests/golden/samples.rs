@@ -141,6 +141,7 @@ fn mail() -> Vec<Fact> {
         every: None,
         wanted: Wanted::default(),
         series: None,
+        again: None,
     };
     let steps = [
         MailFact::Opened { runtime: runtime(), nonce: "k7f3".to_owned() },

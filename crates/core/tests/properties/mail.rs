@@ -152,6 +152,7 @@ impl Town {
             every: None,
             wanted: Wanted::default(),
             series: None,
+            again: None,
         }
     }
 

@@ -51,6 +51,7 @@ pub(crate) fn letter(world: &World, id: &str, from: Party, to: &RuntimeId) -> Le
         every: None,
         wanted: Wanted::default(),
         series: None,
+        again: None,
     }
 }
 

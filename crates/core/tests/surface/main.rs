@@ -4,6 +4,7 @@
 mod acting;
 mod bounds;
 mod commands;
+mod inheritance;
 mod mailing;
 mod queueing;
 mod reading;
