@@ -136,6 +136,15 @@ pub struct Message {
     /// By which way it came to the agent, `wrapper` for instance; none before that.
     #[serde(default)]
     pub channel: Option<String>,
+    /// The message that it is, if it was sent anew to an agent that goes on with a conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub again_of: Option<String>,
+    /// Whether the agent may have been given it before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub redelivered: bool,
+    /// What it was sent as anew.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_again_as: Option<String>,
     /// What happened to it.
     pub steps: Vec<MessageStep>,
 }

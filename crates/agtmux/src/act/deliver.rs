@@ -30,6 +30,10 @@ pub async fn run(hands: Hands, mut errands: mpsc::UnboundedReceiver<Errand>) {
                 Errand::Deliver(delivery) => hands.deliver(delivery).await,
                 Errand::Recover(delivery) => hands.recover(delivery).await,
                 Errand::PutBack(_) => None,
+                Errand::Inherit(runtime) => {
+                    hands.inherit(runtime).await;
+                    None
+                }
             };
             if let Some(step) = step {
                 hands.handle.log_delivery(&step).await;
@@ -37,7 +41,7 @@ pub async fn run(hands: Hands, mut errands: mpsc::UnboundedReceiver<Errand>) {
             let kept = match errand {
                 Errand::Deliver(delivery) => Draft::kept_as(&delivery),
                 Errand::PutBack(kept) => Some(kept),
-                Errand::Recover(_) => None,
+                Errand::Recover(_) | Errand::Inherit(_) => None,
             };
             if let Some(kept) = kept {
                 hands.put_back(&kept).await;

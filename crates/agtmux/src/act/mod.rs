@@ -12,6 +12,7 @@ mod approve;
 pub mod attach;
 mod buffers;
 pub mod deliver;
+mod inherit;
 pub mod kill;
 mod lock;
 pub mod look;
@@ -19,7 +20,7 @@ pub mod resume;
 pub mod send;
 pub mod shim;
 pub mod spawn;
-mod transcript_tail;
+mod transcript_file;
 pub mod view_output;
 
 use std::future::Future;

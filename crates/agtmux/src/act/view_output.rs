@@ -17,7 +17,7 @@ use agtmux_wire::error::ErrorCode;
 use agtmux_wire::view_output::OutputSource;
 
 use super::aim::{STALE_HINT, STEP_DEADLINE, missed, tmux_failed};
-use super::transcript_tail::tail;
+use super::transcript_file::tail;
 use super::{Done, Hands, mark};
 use crate::error::CommandError;
 use crate::platform;

@@ -252,6 +252,7 @@ pub(super) async fn accept(api: &Api, request: PostMessage, actor: Actor, peer: 
         every,
         wanted: Wanted { on_delivery: notify_on_delivery, after: notify_after_seconds.map(seconds) },
         series: None,
+        again: None,
     };
     let nonce = new_nonce();
     let entry = handle
@@ -362,6 +363,9 @@ pub(super) fn message(world: &World, entry: &Entry) -> Message {
         bytes: letter.bytes,
         preview: letter.preview.clone(),
         channel: channel(entry),
+        again_of: letter.again.as_ref().map(|again| again.first.to_string()),
+        redelivered: letter.again.as_ref().is_some_and(|again| again.redelivered),
+        sent_again_as: world.engine.state().mail.sent_again_as(&letter.id).map(ToString::to_string),
         steps: entry
             .steps
             .iter()

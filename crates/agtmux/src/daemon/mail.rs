@@ -84,6 +84,17 @@ pub enum MailAsk {
         /// That it is on the disk.
         reply: oneshot::Sender<Result<(), CommandError>>,
     },
+    /// Send a message anew to who goes on with the conversation of the agent that it was for.
+    Again {
+        /// Which.
+        id: MailId,
+        /// To whom.
+        to: RuntimeId,
+        /// Its text.
+        text: String,
+        /// What it is called now.
+        reply: oneshot::Sender<Result<MailId, CommandError>>,
+    },
     /// An agent says what it was given.
     Read {
         /// Which agent.
@@ -104,6 +115,8 @@ pub enum Errand {
     Recover(DeliveryId),
     /// A person's text was put aside, under this id, and is to be put back.
     PutBack(MailId),
+    /// An agent goes on with a conversation, and what of its mail the one before it was not given is to be found out.
+    Inherit(RuntimeId),
 }
 
 /// What the main loop keeps of the post besides the engine's state.
@@ -119,6 +132,10 @@ pub struct PostOffice {
     unknown: Vec<DeliveryId>,
     /// What agents said they were given, and could not be logged yet.
     unlogged: Vec<MailFact>,
+    /// Whether there may be agents that go on with a conversation since it was last asked.
+    may_inherit: bool,
+    /// Who was found to inherit which messages.
+    inherited: BTreeSet<(RuntimeId, MailId)>,
     /// How messages are delivered.
     config: MailConfig,
 }
@@ -143,8 +160,17 @@ impl PostOffice {
         for (_, kept) in post.put_aside() {
             errands.send(Errand::PutBack(kept.clone())).ok();
         }
-        let (own, unlogged, config) = (OwnMail::new(engine, texts), Vec::new(), config.clone());
-        let office = Self { errands, steps, over, own, unknown, unlogged, config };
+        let office = Self {
+            errands,
+            steps,
+            over,
+            own: OwnMail::new(engine, texts),
+            unknown,
+            unlogged: Vec::new(),
+            may_inherit: true,
+            inherited: BTreeSet::new(),
+            config: config.clone(),
+        };
         Ok((office, received, counted))
     }
 
@@ -157,6 +183,12 @@ impl PostOffice {
         self.over.extend(touched.iter().filter(|id| !post.needs_text(id)).cloned());
         self.steps.send_modify(|steps| *steps += 1);
         self.own.note_news();
+        self.may_inherit = true;
+    }
+
+    /// An agent is in another conversation.
+    pub(super) fn note_conversation(&mut self) {
+        self.may_inherit = true;
     }
 
     /// Texts to let go of.
@@ -201,6 +233,9 @@ impl MainLoop {
                     self.commit_mail(step).await.ok();
                 }
             }
+            MailAsk::Again { id, to, text, reply } => {
+                reply.send(self.send_again(&id, &to, text).await).ok();
+            }
             MailAsk::Read { runtime, prompt, by } => self.confirm(&runtime, &prompt, by).await,
         }
     }
@@ -216,11 +251,34 @@ impl MainLoop {
         for receipt in std::mem::take(&mut self.post.unlogged) {
             self.log_receipt(receipt).await;
         }
+        self.find_heirs();
         for due in self.world.engine.mail_due(self.post.config.batch()) {
             if let Some(delivery) = self.lease(due).await {
                 self.post.errands.send(Errand::Deliver(delivery)).ok();
             }
         }
+    }
+
+    /// Has it found out what is to be sent anew to those who go on with a conversation, once for each message.
+    fn find_heirs(&mut self) {
+        if !std::mem::take(&mut self.post.may_inherit) {
+            return;
+        }
+        for heir in self.world.engine.mail_heirs() {
+            let strays = self.world.engine.mail_strays(&heir).into_iter();
+            let new = strays.filter(|stray| self.post.inherited.insert((heir.clone(), stray.id.clone()))).count();
+            if new > 0 {
+                self.post.errands.send(Errand::Inherit(heir)).ok();
+            }
+        }
+    }
+
+    async fn send_again(&mut self, id: &MailId, to: &RuntimeId, text: String) -> Result<MailId, CommandError> {
+        let (new, facts) = self.world.engine.send_again(id, to, new_nonce())?;
+        self.commit_with(facts, vec![Text::Keep { id: new.clone(), text: text.clone() }]).await?;
+        let entry = self.entry(&new)?;
+        self.post.own.keep(&entry, text);
+        Ok(new)
     }
 
     /// Chooses what an agent is given by its hook that waits.
@@ -364,6 +422,14 @@ impl Handle {
         by: String,
     ) -> Result<Option<Busy>, CommandError> {
         self.ask_post(|reply| MailAsk::Busy { runtime, with, by, reply }).await
+    }
+
+    /// Sends a message anew to who goes on with the conversation of the agent that it was for. Gives what it is called now.
+    ///
+    /// # Errors
+    /// Refused when that is not so any more, or it was sent anew already.
+    pub async fn mail_again(&self, id: MailId, to: RuntimeId, text: String) -> Result<MailId, CommandError> {
+        self.ask_post(|reply| MailAsk::Again { id, to, text, reply }).await
     }
 
     /// Logs a step of a delivery.

@@ -164,6 +164,7 @@ impl MainLoop {
         }
         let cwd = platform::process_cwd(known.process.pid).and_then(|cwd| cwd.into_os_string().into_string().ok());
         self.commit_observed(vec![Fact::Conversation { runtime: runtime.clone(), conversation: id, cwd }]).await;
+        self.post.note_conversation();
     }
 
     fn refresh_roster(&mut self) {

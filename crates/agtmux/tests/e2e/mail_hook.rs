@@ -19,11 +19,16 @@ struct Claude<'e> {
 
 impl<'e> Claude<'e> {
     fn start(environment: &'e TestEnvironment) -> Self {
-        environment.start_daemon();
-        let agent = environment.agent("claude");
         let transcript = environment.path(&format!("home/.claude/projects/p/{SESSION}.jsonl"));
         fs::create_dir_all(transcript.parent().unwrap()).unwrap();
         fs::write(&transcript, "").unwrap();
+        Self::go_on(environment, transcript)
+    }
+
+    /// One that is in the conversation of a record.
+    fn go_on(environment: &'e TestEnvironment, transcript: PathBuf) -> Self {
+        environment.start_daemon();
+        let agent = environment.agent("claude");
         let claude = Self { environment, agent, transcript };
         claude.is_silent(&claude.hook("UserPromptSubmit", &json!({ "prompt": "go" })));
         claude.expect("running");
@@ -211,4 +216,52 @@ fn what_a_hook_passed_on_is_known_after_a_restart() {
     environment.start_daemon();
     assert_eq!(last_why(&claude.wait_until("first", "confirmed")), "transcript");
     claude.is_silent(&claude.stop(true, &json!([])));
+}
+
+/// I2: an agent ended with mail under way, and another goes on with its conversation. What its record shows has arrived; what it does
+/// not show is sent again and says so; what was never typed is sent as if nothing had been.
+#[test]
+fn whoever_goes_on_with_a_conversation_gets_what_was_missing() {
+    let environment = TestEnvironment::with_tmux();
+    let claude = Claude::start(&environment);
+    claude.send("given", &[]);
+    let (given_text, _) = given(&claude.stop(false, &json!([])), "Stop");
+    claude.send("lost", &[]);
+    given(&claude.stop(true, &json!([])), "Stop");
+    for id in ["given", "lost"] {
+        claude.wait_until(id, "submitted");
+    }
+    claude.send("waits", &[]);
+    environment.kill_daemon();
+    claude.record(&attachment(&given_text));
+    claude.agent.tell("exit 0");
+    wait_for("the agent to be gone", || {
+        let panes = environment.tmux().run(&["list-panes", "-a", "-F", "#{pane_id}"]);
+        if panes.lines().any(|pane| pane == claude.agent.pane) { Err(panes) } else { Ok(()) }
+    });
+
+    let heir = Claude::go_on(&environment, claude.transcript);
+    assert_eq!(last_why(&heir.wait_until("given", "confirmed")), "transcript");
+    let again = heir.wait_until("lost_r2", "queued");
+    assert_eq!((&again["again_of"], &again["redelivered"]), (&"lost".into(), &true.into()), "{again:#}");
+    assert_eq!(heir.status("lost")["sent_again_as"], "lost_r2");
+    heir.wait_until("waits_r2", "queued");
+    let dead = heir.status("waits");
+    assert_eq!((&dead["status"], &dead["sent_again_as"]), (&"dead".into(), &"waits_r2".into()), "{dead:#}");
+    let (text, ids) = given(&heir.stop(false, &json!([])), "Stop");
+    assert_eq!(ids, ["lost_r2", "waits_r2"], "{text}");
+    let marks: Vec<_> =
+        text.lines().filter(|line| line.contains(" id=")).map(|line| line.contains(" redelivered=1]")).collect();
+    assert_eq!(marks, [true, false], "{text}");
+    heir.record(&attachment(&text));
+    for id in ids {
+        heir.wait_until(&id, "confirmed");
+    }
+    let story = environment.agtmux(&["sm", "show", "lost_r2"]).ok().stdout;
+    assert!(
+        story.contains(
+            "again    lost, for who went on with its conversation, which the agent may have been given before"
+        ),
+        "{story}"
+    );
 }

@@ -40,6 +40,11 @@ pub(super) fn story(message: &Message) -> String {
         format!("way      {}", message.channel.as_deref().unwrap_or("not delivered yet")),
         format!("verdict  {}", message.verdict.as_deref().unwrap_or("none yet")),
     ];
+    if let Some(first) = &message.again_of {
+        let before = if message.redelivered { ", which the agent may have been given before" } else { "" };
+        lines.push(format!("again    {first}, for who went on with its conversation{before}"));
+    }
+    lines.extend(message.sent_again_as.iter().map(|id| format!("sent as  {id}, to who went on with the conversation")));
     lines.extend(message.steps.iter().map(|step| format!("{}  {:<11} {}", step.at, step.to, step.why)));
     lines.iter().map(|line| printable(line.trim_end()) + "\n").collect()
 }

@@ -81,6 +81,7 @@ fn letter(id: &MailId, text: &str) -> Letter {
         every: None,
         wanted: Wanted::default(),
         series: None,
+        again: None,
     }
 }
 
