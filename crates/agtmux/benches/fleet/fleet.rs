@@ -14,6 +14,7 @@ use anyhow::{Context, Result, bail, ensure};
 use tempfile::TempDir;
 
 use crate::cleanup;
+use crate::composer::COMPOSER;
 
 /// The program under test.
 pub(crate) const AGTMUX: &str = env!("CARGO_BIN_EXE_agtmux");
@@ -52,6 +53,11 @@ impl Fleet {
         Self::start(panes, layout, "codex")
     }
 
+    /// A server with `agents` panes that each hold an agent that can be written to.
+    pub(crate) fn of_composers(agents: usize) -> Result<Self> {
+        Self::start(agents, Layout::SessionEach, &format!("composer/claude {COMPOSER}"))
+    }
+
     fn start(panes: usize, layout: Layout, command: &str) -> Result<Self> {
         let root = tempfile::Builder::new().prefix("agtmux-bench-").tempdir()?;
         fs::set_permissions(root.path(), fs::Permissions::from_mode(0o700))?;
@@ -60,6 +66,8 @@ impl Fleet {
         fs::create_dir(&bin)?;
         symlink(find("sleep")?, bin.join("claude"))?;
         symlink(find("yes")?, bin.join("codex"))?;
+        fs::create_dir(bin.join("composer"))?;
+        symlink(std::env::current_exe()?, bin.join("composer/claude"))?;
         let mut fleet = Self {
             panes: Vec::new(),
             server_pid: 0,

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use agtmux::client::Client;
+use agtmux_wire::list::PaneItem;
 use agtmux_wire::stream::Frame;
 use anyhow::{Context, Result, bail};
 use futures_util::StreamExt;
@@ -32,6 +33,12 @@ impl Follower {
         // The snapshot comes first; with it, nothing after it is missed.
         timeout(DEADLINE, frames.recv()).await?.context("the stream ended at its beginning")?;
         Ok(Self { frames })
+    }
+
+    /// The panes that a frame tells of.
+    pub(crate) fn panes(frame: &Frame) -> &[PaneItem] {
+        let (Frame::Snapshot { panes, .. } | Frame::Change { panes, .. }) = frame;
+        panes
     }
 
     /// Waits for a frame and gives the moment it arrived.

@@ -7,6 +7,8 @@
 #[cfg(target_os = "linux")]
 mod cleanup;
 #[cfg(target_os = "linux")]
+mod composer;
+#[cfg(target_os = "linux")]
 mod daemon;
 #[cfg(target_os = "linux")]
 mod feeder;

@@ -5,12 +5,14 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 
+use agtmux_wire::list::PaneItem;
 use agtmux_wire::stream::Frame;
 use anyhow::Result;
 use rustix::fs::{CWD, FileType, Mode};
 
 use crate::daemon::Daemon;
 use crate::fleet::Fleet;
+use crate::follower::Follower;
 
 const SESSION: &str = "probe";
 
@@ -65,10 +67,14 @@ impl<'a> Probe<'a> {
         self.done()
     }
 
+    /// Whether that is the agent.
+    pub(crate) fn is_it(item: &PaneItem) -> bool {
+        item.identity.session_name == SESSION
+    }
+
     /// Whether a frame shows the agent in a state.
     pub(crate) fn is_shown_as(frame: &Frame, state: &str) -> bool {
-        let (Frame::Snapshot { panes, .. } | Frame::Change { panes, .. }) = frame;
-        panes.iter().any(|pane| pane.identity.session_name == SESSION && pane.state.as_deref() == Some(state))
+        Follower::panes(frame).iter().any(|pane| Self::is_it(pane) && pane.state.as_deref() == Some(state))
     }
 }
 

@@ -7,9 +7,10 @@ use anyhow::{Result, bail, ensure};
 use rustix::process::Signal;
 
 use crate::cleanup;
+use crate::composer::{self, COMPOSER};
 use crate::daemon::Daemon;
 use crate::figures::changes::{Changes, Pace};
-use crate::figures::{durable, exec, hook, idle, kill, list, output, restart, signal, wrap};
+use crate::figures::{durable, exec, hook, idle, kill, list, mail, output, restart, signal, wrap};
 use crate::fleet::{Fleet, Pane};
 use crate::poller::{self, Polling};
 use crate::report::{self, Report, say};
@@ -33,6 +34,8 @@ struct Plan {
     /// Batches of a thousand events.
     batches: u64,
     rounds: usize,
+    /// How many agents are written to.
+    recipients: usize,
 }
 
 const FULL: Plan = Plan {
@@ -48,6 +51,7 @@ const FULL: Plan = Plan {
     output: Duration::from_secs(5),
     batches: 100,
     rounds: 3,
+    recipients: 100,
 };
 
 const QUICK: Plan = Plan {
@@ -62,10 +66,11 @@ const QUICK: Plan = Plan {
     output: Duration::from_secs(2),
     batches: 20,
     rounds: 1,
+    recipients: 20,
 };
 
 /// Figures that need no fleet can be measured alone; the others go together.
-const PARTS: [&str; 5] = ["exec", "wrap", "writer", "kill", "fleet"];
+const PARTS: [&str; 6] = ["exec", "wrap", "writer", "kill", "mail", "fleet"];
 
 /// What was asked for.
 struct Arguments {
@@ -91,6 +96,16 @@ pub(crate) fn main() -> Result<()> {
         && flag == hook::TIMER
     {
         return hook::time(arguments);
+    }
+    if let [flag, arguments @ ..] = given.as_slice()
+        && flag == mail::TIMER
+    {
+        return mail::time(arguments);
+    }
+    if let [flag] = given.as_slice()
+        && flag == COMPOSER
+    {
+        return composer::be(Path::new(&std::env::var("HOME")?));
     }
     // Cargo says whether it was asked to bench; `cargo test --benches` does not mean this.
     let asked = given.iter().any(|argument| argument == "--bench");
@@ -138,6 +153,9 @@ async fn measure(arguments: &Arguments) -> Result<()> {
     }
     if arguments.wants("kill") {
         kill::measure(&mut report).await?;
+    }
+    if arguments.wants("mail") {
+        mail::measure(plan.recipients, plan.runs, &mut report).await?;
     }
     if arguments.wants("fleet") {
         fleets(plan, &mut report).await?;

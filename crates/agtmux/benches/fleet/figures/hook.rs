@@ -16,7 +16,7 @@ use crate::report::{Figure, Goal, Report};
 use crate::stats::{Samples, ratio};
 
 /// What `agtmux setup` has agents run, as `scripts/build` makes it; without that, as cargo does.
-fn hook() -> String {
+pub(crate) fn program() -> String {
     std::env::var("AGTMUX_BENCH_HOOK").unwrap_or_else(|_| env!("CARGO_BIN_EXE_agtmux-hook").to_owned())
 }
 
@@ -84,7 +84,7 @@ pub(crate) fn time(arguments: &[String]) -> Result<()> {
     let [times, runs, empty, payload] = arguments else { anyhow::bail!("{TIMER} FILE RUNS PROGRAM PAYLOAD") };
     let mut lines = Vec::new();
     for _ in 0..runs.parse::<usize>()? {
-        let hook = timed(Command::new(hook()).args(["hook", "claude", "Stop"]), payload)?;
+        let hook = timed(Command::new(program()).args(["hook", "claude", "Stop"]), payload)?;
         let nothing = timed(&mut Command::new(empty), payload)?;
         lines.push(format!("{} {}\n", hook.as_nanos(), nothing.as_nanos()));
     }
@@ -122,7 +122,7 @@ pub(crate) async fn to_stream(fleet: &Fleet, daemon: &Daemon, runs: usize, repor
         payload["tool_input"] = json!({ "command": "touch x" });
         fs::write(fleet.root().join(state), payload.to_string())?;
     }
-    let command = format!("{} hook claude <{}/$order", hook(), fleet.root().display());
+    let command = format!("{} hook claude <{}/$order", program(), fleet.root().display());
     let mut probe = Probe::start(fleet, daemon, &command).await?;
     let mut follower = Follower::open(&daemon.client).await?;
     let mut ours = Samples::default();

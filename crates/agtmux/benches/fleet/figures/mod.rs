@@ -8,6 +8,7 @@ pub(crate) mod hook;
 pub(crate) mod idle;
 pub(crate) mod kill;
 pub(crate) mod list;
+pub(crate) mod mail;
 pub(crate) mod output;
 pub(crate) mod restart;
 pub(crate) mod signal;
