@@ -99,7 +99,12 @@ impl Door {
         self.closed_until = if now >= self.closed_until { 0 } else { self.closed_until };
         self.let_in(now);
         for guest in &mut self.guests {
-            guest.gone |= hear(guest, now, &mut answer).is_err();
+            let heard = hear(guest, now, &mut answer);
+            guest.gone |= heard.is_err();
+            // Whoever came later asks what became of what an earlier one has said, so that one is heard to the end first.
+            if heard == Ok(Heard::Piece) {
+                break;
+            }
         }
         let gone = self.guests.iter().filter(|guest| guest.gone).map(|guest| guest.id).collect();
         self.guests.retain(|guest| !guest.gone && now < guest.heard + IDLE_MS);
@@ -138,13 +143,21 @@ impl Drop for Door {
     }
 }
 
+/// How much of what somebody has said was heard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Heard {
+    All,
+    /// There may be more.
+    Piece,
+}
+
 /// Reads a piece of what somebody says and answers each request in it.
-fn hear(guest: &mut Guest, now: u64, answer: &mut impl FnMut(u64, Arrived) -> Answer) -> Result<(), Errno> {
+fn hear(guest: &mut Guest, now: u64, answer: &mut impl FnMut(u64, Arrived) -> Answer) -> Result<Heard, Errno> {
     let mut piece = [0; READ];
     let length = match rustix::net::recv(&guest.connection, &mut piece, RecvFlags::empty()) {
         Ok((0, _)) => return Err(Errno::PIPE),
         Ok((length, _)) => length,
-        Err(Errno::AGAIN | Errno::INTR) => return Ok(()),
+        Err(Errno::AGAIN | Errno::INTR) => return Ok(Heard::All),
         Err(error) => return Err(error),
     };
     let mut rest = &piece[..length];
@@ -156,7 +169,7 @@ fn hear(guest: &mut Guest, now: u64, answer: &mut impl FnMut(u64, Arrived) -> An
             say(&guest.connection, &answer(guest.id, arrived))?;
         }
     }
-    Ok(())
+    Ok(if length == READ { Heard::Piece } else { Heard::All })
 }
 
 /// Answers are short: who does not read them is not waited for.

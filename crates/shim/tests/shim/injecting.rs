@@ -6,6 +6,8 @@ use std::time::Duration;
 use agtmux_shim::keyboard::PASTE_MS;
 use agtmux_shim::protocol::{Answer, BODY_LIMIT, Busy, Inject, Paste, Progress, Refusal, Request};
 
+use rustix::process::{Pid, Signal, kill_process};
+
 use crate::common::{Wrapped, inject, wait_for};
 
 fn pasted(body: &[u8]) -> Vec<u8> {
@@ -64,6 +66,24 @@ fn an_id_is_done_once() {
     }
     visitor.inject_to_the_end(&inject("b"), b"end");
     assert_eq!(wrapped.wait_log(33), [pasted(b"text"), pasted(b"end")].concat());
+}
+
+/// I2: a wrapper that could not listen for a while hears a long text to its end before it says to anybody that it never saw it.
+#[test]
+fn who_comes_later_is_answered_after_who_came_before() {
+    let wrapped = Wrapped::recorder();
+    let pid = Pid::from_raw(wrapped.pid().cast_signed()).unwrap();
+    let body = vec![b'x'; 100_000];
+    kill_process(pid, Signal::STOP).unwrap();
+    let mut before = wrapped.visitor();
+    before.send(&Request::Inject(Inject { length: body.len(), ..inject("a") }), &body);
+    drop(before);
+    let mut later = wrapped.visitor();
+    later.send(&Request::State { id: "a".to_owned() }, b"");
+    kill_process(pid, Signal::CONT).unwrap();
+    let answer = later.answer();
+    assert!(matches!(answer, Some(Answer::Duplicate { .. })), "{answer:?}");
+    assert_eq!(wrapped.wait_log(pasted(&body).len()), pasted(&body));
 }
 
 #[test]
