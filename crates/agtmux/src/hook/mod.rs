@@ -47,7 +47,7 @@ fn tell(boot_ns: u64, call: Call) {
     // Without a place there is nobody to tell, and nobody here to tell that.
     let Ok(paths) = Paths::from_env() else { return };
     let waits = patience.is_some().then_some(payload.len());
-    let head = HookHead {
+    let mut head = HookHead {
         agent: call.agent,
         event: call.event,
         boot_ns,
@@ -60,17 +60,23 @@ fn tell(boot_ns: u64, call: Call) {
     match deliver::deliver(&paths.hook_socket(), &head.message(&payload), waits.is_some()) {
         Delivered::No => {}
         Delivered::Taken => return,
-        Delivered::Held(held) => {
-            match held.answer(patience.and_then(Patience::limit)) {
-                Some(answer) => {
-                    if std::io::stdout().write_all(&answer).and_then(|()| std::io::stdout().flush()).is_ok() {
-                        held.say(PASSED_ON);
-                    }
+        Delivered::Held(held) => match held.answer(patience.and_then(Patience::limit)) {
+            Some(answer) => {
+                if std::io::stdout().write_all(&answer).and_then(|()| std::io::stdout().flush()).is_ok() {
+                    held.say(PASSED_ON);
                 }
-                None => held.say(LEFT),
+                return;
             }
-            return;
-        }
+            None => {
+                held.say(LEFT);
+                if matches!(patience, Some(Patience::Endless)) {
+                    return;
+                }
+                // The daemon has logged that the agent goes on with what it is given, and may have died before it could log that
+                // it was given nothing. It is told again, as another hook.
+                head.boot_ns = platform::boot_clock_ns();
+            }
+        },
     }
     // A daemon that runs may know the conversation of an agent outside of any pane; later it could only guess.
     if head.tmux_pane.is_some() {

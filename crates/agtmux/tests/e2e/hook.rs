@@ -2,11 +2,13 @@
 //! no daemon answers; and the agent never feels any of it.
 
 use std::fs;
+use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use agtmux_wire::hook::HookHead;
+use agtmux_wire::hook::{HELD, HookHead};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -202,6 +204,31 @@ fn a_daemon_that_hangs_is_not_felt_and_loses_nothing() {
     assert_eq!(pane["attention"]["nudge_seq"], 1, "one question: {pane:#}");
     hook(&environment, &agent, &stop());
     assert_eq!(state(&environment, &agent), "completed");
+}
+
+/// A daemon that had something for a hook and died before it could give it has logged that the agent goes on, which it does not now.
+#[test]
+fn a_hook_that_was_promised_something_and_got_nothing_is_told_again() {
+    let environment = TestEnvironment::with_tmux();
+    let agent = environment.unseen_agent("claude");
+    let socket = environment.socket().with_extension("hook");
+    fs::create_dir_all(socket.parent().unwrap()).unwrap();
+    let daemon = UnixListener::bind(&socket).unwrap();
+    let dying = std::thread::spawn(move || {
+        let (mut stream, _) = daemon.accept().unwrap();
+        let mut message = vec![0; 64 * 1024];
+        let length = stream.read(&mut message).unwrap();
+        stream.write_all(&[HELD]).unwrap();
+        HookHead::parse(&message[..length]).unwrap().0.boot_ns
+    });
+    let path = file(&environment, "payload", stop().to_string());
+    assert_silent(&agent.run(&format!("{AGTMUX} hook claude Stop <{}", path.display())));
+    let told_at = dying.join().unwrap();
+    let [kept] = spooled(&environment).try_into().unwrap();
+    let message = fs::read(kept).unwrap();
+    let (head, payload) = HookHead::parse(&message).unwrap();
+    assert_eq!(serde_json::from_slice::<Value>(payload).unwrap(), stop());
+    assert!(head.boot_ns > told_at && head.waits.is_none(), "it is another hook, and waits no more: {head:?}");
 }
 
 /// F38, I2: variables are inherited by anything and prove nothing; ancestors do.
