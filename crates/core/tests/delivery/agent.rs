@@ -41,9 +41,51 @@ pub(crate) enum Typed {
 /// What an agent says.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Hook {
-    Prompt { text: String },
+    Prompt {
+        text: String,
+    },
     Stop,
+    Interrupted,
+    /// No hook: what its record says it was given by one.
+    Record {
+        text: String,
+    },
 }
+
+/// A hook that its agent waits for. What it prints is given to the agent.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Waiting {
+    /// It tells of a tool, after which the turn goes on anyhow; else of the end of the turn.
+    pub(crate) of_tool: bool,
+    pub(crate) at: Point,
+}
+
+/// How far it is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Point {
+    /// It has told the daemon, which has not read it.
+    Asked,
+    /// The daemon has something for it.
+    Heard,
+    /// The daemon that it has told is gone.
+    Alone,
+    /// It is gone, and the daemon has not read what it has told.
+    Gone,
+    /// The answer is in its socket, whether or not the daemon still lives.
+    Answered { body: String },
+    /// It is over, and what it said then; nothing if it was killed.
+    Over { word: Option<Word> },
+}
+
+/// The last word of a hook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Word {
+    PassedOn,
+    Left,
+}
+
+/// So often in a row an agent goes on because a hook wants that; the next answer it does not read.
+const GOES_ON: u8 = 8;
 
 /// The agent in a pane.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -58,8 +100,16 @@ pub(crate) struct Agent {
     pub(crate) answers: BTreeMap<DeliveryId, Answer>,
     /// What is in the composer.
     pub(crate) composer: Option<(DeliveryId, String)>,
+    /// What a person has left in it, as long as it is there.
+    pub(crate) draft: Option<String>,
+    /// What they left there, wherever it is now.
+    pub(crate) left: Option<String>,
     /// Whether it is at work.
     pub(crate) works: bool,
+    /// Whether it reads what its hooks print, the hook that it waits for, and how often in a row it went on because of one.
+    pub(crate) reads: bool,
+    pub(crate) waiting: Option<Waiting>,
+    pub(crate) went_on: u8,
     /// What it says and no daemon has taken yet; hooks outlive daemons in a spool.
     pub(crate) hooks: VecDeque<Hook>,
     /// How often this process was given which message.
@@ -77,7 +127,12 @@ impl Agent {
             socket: VecDeque::new(),
             answers: BTreeMap::new(),
             composer: None,
+            draft: None,
+            left: None,
             works: false,
+            reads: false,
+            waiting: None,
+            went_on: 0,
             hooks: VecDeque::from([Hook::Stop]),
             given: BTreeMap::new(),
         }
@@ -94,7 +149,7 @@ impl Agent {
             Request::Inject { delivery, body } => match self.seen.get(&delivery) {
                 Some(Typed::Submitted) => (delivery, Answer::Submitted, None),
                 Some(_) => (delivery, Answer::Unfinished, None),
-                None if is_busy || self.composer.is_some() => (delivery, Answer::Busy, None),
+                None if is_busy || self.composer.is_some() || self.draft.is_some() => (delivery, Answer::Busy, None),
                 None => {
                     self.seen.insert(delivery.clone(), Typed::Pasted);
                     self.composer = Some((delivery.clone(), body.clone()));
@@ -126,16 +181,74 @@ impl Agent {
     /// Whatever is in the composer is given to the agent.
     pub(crate) fn enter(&mut self) {
         let Some((_, text)) = self.composer.take() else { return };
-        ids_in(&text).for_each(|id| *self.given.entry(id).or_default() += 1);
-        self.works = true;
+        self.give(&text);
         self.hooks.push_back(Hook::Prompt { text });
     }
 
+    fn give(&mut self, text: &str) {
+        ids_in(text).for_each(|id| *self.given.entry(id).or_default() += 1);
+        self.works = true;
+    }
+
+    /// A person gives it something to do.
+    pub(crate) fn work(&mut self, text: String) {
+        (self.works, self.went_on) = (true, 0);
+        self.hooks.push_back(Hook::Prompt { text });
+    }
+
+    /// It ends its turn; whoever is told of it hears it later.
+    pub(crate) fn rest(&mut self) {
+        (self.works, self.went_on) = (false, 0);
+        self.hooks.push_back(Hook::Stop);
+    }
+
+    /// Its turn is interrupted, which no hook tells; its record does.
+    pub(crate) fn interrupt(&mut self) {
+        (self.works, self.went_on) = (false, 0);
+        self.hooks.push_back(Hook::Interrupted);
+    }
+
+    /// It runs a hook and waits for it.
+    pub(crate) fn ask(&mut self, of_tool: bool) {
+        self.waiting = Some(Waiting { of_tool, at: Point::Asked });
+    }
+
+    /// The hook prints what it was given, and says so unless it is killed before. Gives what the agent has read of it.
+    pub(crate) fn pass_on(&mut self, word: Option<Word>) -> Option<String> {
+        let Some(Waiting { of_tool, at: Point::Answered { body } }) = self.waiting.take() else { return None };
+        self.waiting = Some(Waiting { of_tool, at: Point::Over { word } });
+        self.went_on += u8::from(!of_tool);
+        if self.went_on > GOES_ON {
+            self.rest();
+            return None;
+        }
+        self.give(&body);
+        self.hooks.push_back(Hook::Record { text: body.clone() });
+        Some(body)
+    }
+
+    /// The hook waits no more and has printed nothing. What it came to tell is told by the spool; or it was killed, as somebody who
+    /// interrupts the agent does.
+    pub(crate) fn give_up(&mut self, word: Option<Word>) {
+        let Some(Waiting { of_tool, at }) = self.waiting.take() else { return };
+        let at = if at == Point::Asked { Point::Gone } else { Point::Over { word } };
+        self.waiting = Some(Waiting { of_tool, at });
+        if of_tool {
+            return;
+        }
+        match word {
+            Some(_) => self.rest(),
+            None => self.interrupt(),
+        }
+    }
+
     /// What a hook of this agent makes of the log.
-    pub(crate) fn signal(&self, hook: &Hook, number: u64, now: i64) -> Fact {
+    pub(crate) fn signal(&self, hook: &Hook, number: u64, now: i64) -> Option<Fact> {
         let signal = match hook {
             Hook::Prompt { .. } => Signal::TurnStarted,
             Hook::Stop => Signal::TurnEnded { outcome: Outcome::Done },
+            Hook::Interrupted => Signal::TurnEnded { outcome: Outcome::Interrupted },
+            Hook::Record { .. } => return None,
         };
         let claim = Claim {
             target: TargetName::local(),
@@ -144,7 +257,7 @@ impl Agent {
             process: None,
             ancestors: None,
         };
-        Fact::Signal(Box::new(SignalEvent {
+        Some(Fact::Signal(Box::new(SignalEvent {
             event_id: EventId::new(format!("ev_{number}")),
             source: Source::Hook,
             source_event_id: None,
@@ -156,7 +269,7 @@ impl Agent {
             signal,
             message: None,
             payload: None,
-        }))
+        })))
     }
 }
 

@@ -1,13 +1,16 @@
-//! Every order of steps in a small world: two messages, two crashes, one respawn (I1, I2, I5, I25).
+//! Every order of steps in a small world: two messages, two crashes, one respawn (I1, I2, I5, I25); by keys, by a hook that waits, with
+//! a turn that is interrupted, and with a person's text in the way.
 //!
 //! Two states are the same when everything that can make a difference later is the same: where each message is and for how long, what
 //! couriers, wrappers and agents are about, and what is left of the faults. Times count from now, and numbers of the log do not count.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use agtmux_core::mail::{Ended, Stage};
+use agtmux_core::mail::{Ended, Letter, Mode, Stage};
+use agtmux_core::time::Span;
 use stateright::{Checker, Model, Property};
 
+use crate::agent::{Hook, Point};
 use crate::world::{Act, World};
 
 /// The world and what may still go wrong in it.
@@ -40,12 +43,14 @@ impl Hash for State {
         let world = &self.world;
         let engine = world.engine.state();
         for (id, entry) in &engine.mail.letters {
-            (id, entry.stage.name(), world.now - entry.since.0, &entry.letter.to).hash(state);
+            (id, entry.stage.name(), world.now - entry.since.0, &entry.letter.to, entry.interrupted).hash(state);
         }
         for (runtime, mailbox) in &engine.mail.boxes {
-            let under_way = mailbox.under_way.as_ref().map(|d| (&d.id, &d.letters, d.started));
+            let under_way = mailbox.under_way.as_ref().map(|d| (&d.id, &d.letters, d.started, d.by_hook, d.in_the_way));
             let retry = mailbox.retry_at.map(|at| at.0 - world.now);
             (runtime, &mailbox.nonce, &mailbox.queue, under_way, retry, mailbox.failures).hash(state);
+            let draft = mailbox.draft.as_ref().map(|draft| (&draft.digest, world.now - draft.since.0));
+            (draft, &mailbox.put_aside).hash(state);
         }
         for runtime in engine.topology.runtimes.values() {
             let verdict = &runtime.verdict;
@@ -53,6 +58,7 @@ impl Hash for State {
             (&runtime.id, is_live, verdict.state.name(), &verdict.reason, world.now - verdict.since.0).hash(state);
         }
         (world.is_up, &world.couriers, &world.agents, &world.dead, &world.pasted, world.deliveries).hash(state);
+        (&world.interrupted, &world.answered).hash(state);
         (self.posted, self.crashes, self.respawns, self.refusals, self.losses).hash(state);
     }
 }
@@ -65,14 +71,31 @@ enum Step {
     Refuse(usize),
     Leave(usize),
     Lose(usize),
+    /// Something befalls the hook that the agent waits for.
+    Fail(Act),
     Crash(Act),
     Respawn(usize),
 }
 
+/// How things are at first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scene {
+    /// The agent has nothing to do.
+    Rest,
+    /// It is at work, and reads what its hooks print.
+    Hook,
+    /// It is at work, and the last message is urgent.
+    Urgent,
+    /// A person has left a text in its composer.
+    Draft,
+}
+
 struct Small {
+    scene: Scene,
     is_wrapped: bool,
     messages: usize,
-    /// Faults beside crashes: refusals of the wrapper, lost hooks.
+    crashes: u8,
+    /// Faults beside crashes: refusals of the wrapper or failures of a hook that waits, lost hooks.
     refusals: u8,
     losses: u8,
 }
@@ -82,8 +105,28 @@ impl Model for Small {
     type Action = Step;
 
     fn init_states(&self) -> Vec<State> {
-        let world = World::new(&[self.is_wrapped]);
-        vec![State { world, posted: 0, crashes: 2, respawns: 1, refusals: self.refusals, losses: self.losses }]
+        let mut world = World::new(&[self.is_wrapped]);
+        match self.scene {
+            Scene::Rest => {}
+            Scene::Hook | Scene::Urgent => {
+                world.agents[0].reads = self.scene == Scene::Hook;
+                world.agents[0].work("go".to_owned());
+                world.act(&Act::Hook(0));
+            }
+            Scene::Draft => {
+                let draft = Some("half a thought".to_owned());
+                (world.agents[0].draft, world.agents[0].left) = (draft.clone(), draft);
+                world.stale = Span(0);
+            }
+        }
+        vec![State {
+            world,
+            posted: 0,
+            crashes: self.crashes,
+            respawns: 1,
+            refusals: self.refusals,
+            losses: self.losses,
+        }]
     }
 
     fn actions(&self, state: &State, actions: &mut Vec<Step>) {
@@ -112,8 +155,16 @@ impl Model for Small {
         if state.refusals > 0 && agent.is_alive && agent.is_wrapped && agent.composer.is_some() {
             actions.push(Step::Leave(0));
         }
-        if state.losses > 0 && matches!(agent.hooks.front(), Some(crate::agent::Hook::Prompt { .. })) {
+        if state.losses > 0 && matches!(agent.hooks.front(), Some(Hook::Prompt { .. } | Hook::Record { .. })) {
             actions.push(Step::Lose(0));
+        }
+        if state.refusals > 0 && agent.is_alive {
+            let failures: &[_] = match agent.waiting.as_ref().map(|waiting| &waiting.at) {
+                Some(Point::Asked | Point::Heard) => &[Act::GiveUp(0), Act::KillHook(0)],
+                Some(Point::Answered { .. }) => &[Act::GiveUp(0), Act::KillHook(0), Act::PassOnUnsaid(0)],
+                Some(Point::Alone | Point::Gone | Point::Over { .. }) | None => &[],
+            };
+            actions.extend(failures.iter().cloned().map(Step::Fail));
         }
     }
 
@@ -123,7 +174,9 @@ impl Model for Small {
         match step {
             Step::Post => {
                 let letter = world.letter(&format!("m_{}", state.posted), 0);
-                world.post(letter, None);
+                let is_urgent = self.scene == Scene::Urgent && state.posted + 1 == self.messages;
+                let mode = if is_urgent { Mode::Urgent } else { letter.mode };
+                world.post(Letter { mode, ..letter }, None);
                 state.posted += 1;
             }
             Step::Cancel(n) => {
@@ -133,6 +186,10 @@ impl Model for Small {
             Step::Usual(act) => world.act(&act),
             Step::Refuse(pane) => {
                 world.act(&Act::Refuse(pane));
+                state.refusals -= 1;
+            }
+            Step::Fail(act) => {
+                world.act(&act);
                 state.refusals -= 1;
             }
             Step::Leave(pane) => {
@@ -156,7 +213,7 @@ impl Model for Small {
     }
 
     fn properties(&self) -> Vec<Property<Self>> {
-        vec![
+        let mut properties = vec![
             Property::always(
                 "nothing is lost, typed twice, given to another or falsely confirmed",
                 |_, state: &State| state.world.objection().is_none(),
@@ -176,7 +233,21 @@ impl Model for Small {
                     state.world.deliveries > 1 && state.world.accepted.len() == 1 && state.world.pasted.len() == 1
                 },
             ),
-        ]
+        ];
+        properties.extend(match self.scene {
+            Scene::Rest => None,
+            Scene::Hook => Some(Property::sometimes("given by a hook", |_, state: &State| {
+                state.world.agents[0].hooks.iter().any(|hook| matches!(hook, Hook::Record { .. }))
+            })),
+            Scene::Urgent => Some(Property::sometimes("interrupted and confirmed", |_, state: &State| {
+                state.world.interrupted.len() == 1 && ended(state, Ended::Confirmed)
+            })),
+            Scene::Draft => Some(Property::sometimes("put aside, and back", |_, state: &State| {
+                let was_aside = state.world.texts.keys().any(|id| id.as_str().starts_with("draft_"));
+                was_aside && state.world.agents[0].draft.is_some() && ended(state, Ended::Confirmed)
+            })),
+        });
+        properties
     }
 }
 
@@ -199,21 +270,41 @@ fn search(small: Small) -> usize {
     checker.unique_state_count()
 }
 
-/// `AGTMUX_MODEL=long` searches for two messages with every fault; else for one with every fault, and for two with crashes alone.
+/// The sizes that are searched: scene, whether in the wrapper, messages, crashes, refusals, lost hooks.
+type Size = (Scene, bool, usize, u8, u8, u8);
+
+/// One message with every fault, and two with crashes alone; what takes most of the time only for who has it.
+const SHORT: [Size; 9] = [
+    (Scene::Rest, true, 1, 2, 1, 1),
+    (Scene::Rest, false, 1, 2, 1, 1),
+    (Scene::Rest, false, 2, 2, 0, 0),
+    (Scene::Hook, true, 1, 1, 1, 0),
+    (Scene::Hook, false, 1, 1, 1, 1),
+    (Scene::Urgent, true, 1, 1, 1, 0),
+    (Scene::Urgent, false, 1, 2, 1, 1),
+    (Scene::Draft, true, 1, 1, 1, 0),
+    (Scene::Draft, false, 1, 2, 1, 1),
+];
+
+/// `AGTMUX_MODEL=long` searches all scenes for one message, and for two, with every fault.
 #[test]
 fn no_order_of_steps_loses_a_message_or_types_it_twice() {
     let is_long = std::env::var("AGTMUX_MODEL").is_ok_and(|size| size == "long");
-    let sizes: &[_] = if is_long { &[(1, 1, 1), (2, 1, 1)] } else { &[(1, 1, 1), (2, 0, 0)] };
+    let mut sizes = SHORT.to_vec();
+    if is_long {
+        let scenes = [Scene::Rest, Scene::Hook, Scene::Urgent, Scene::Draft];
+        let places = scenes.into_iter().flat_map(|scene| [(scene, true), (scene, false)]);
+        sizes =
+            places.flat_map(|(scene, wrapped)| [1, 2].map(|messages| (scene, wrapped, messages, 2, 1, 1))).collect();
+    }
     let mut states = 0;
-    for (messages, refusals, losses) in sizes.iter().copied() {
-        for is_wrapped in [true, false] {
-            let found = search(Small { is_wrapped, messages, refusals, losses });
-            let place = if is_wrapped { "in the wrapper" } else { "without it" };
-            println!(
-                "{messages} messages {place}, 2 crashes, 1 respawn, {refusals} refusals, {losses} lost hooks: {found} states"
-            );
-            states += found;
-        }
+    for (scene, is_wrapped, messages, crashes, refusals, losses) in sizes {
+        let found = search(Small { scene, is_wrapped, messages, crashes, refusals, losses });
+        let place = if is_wrapped { "in the wrapper" } else { "without it" };
+        println!(
+            "{scene:?}: {messages} messages {place}, {crashes} crashes, 1 respawn, {refusals} refusals, {losses} lost hooks: {found} states"
+        );
+        states += found;
     }
     println!("{states} states, and each is as it should be");
 }

@@ -1,20 +1,23 @@
 //! Random days in the life of the post, under a clock that is made up (I1, I2, I5, I12, I25).
 //!
-//! `AGTMUX_SEEDS` sets how many (500 unless given), `AGTMUX_SEED` runs one of them alone. What fails is told with its seed and the
+//! `AGTMUX_SEEDS` sets how many (150 unless given), `AGTMUX_SEED` runs one of them alone. What fails is told with its seed and the
 //! fewest deeds that still make it fail.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use agtmux_core::engine::{Engine, EngineState};
 use agtmux_core::event::Fact;
-use agtmux_core::mail::{Category, Ended, Letter, MailId, Mode, Party, Stage, Wanted};
+use agtmux_core::mail::{Category, Ended, Entry, Letter, MailId, Mode, Party, Receipt, Stage, Wanted};
 use agtmux_core::time::{Span, Timestamp};
 use fastrand::Rng;
 
-use crate::agent::Hook;
-use crate::world::{Act, Courier, World};
+use crate::agent::{Hook, Point};
+use crate::courier::Courier;
+use crate::world::{Act, World};
 
+/// Which agents are in the wrapper, and which of them read what their hooks print.
 const AGENTS: [bool; 4] = [true, true, true, false];
+const READS: [bool; 4] = [false, false, true, true];
 
 /// What somebody does, or what befalls them.
 #[derive(Clone, Debug)]
@@ -34,6 +37,17 @@ enum Deed {
     Refuse(usize),
     Leave(usize),
     Lose(usize),
+    /// A person gives an agent something to do, leaves a text in its composer, or sends it.
+    Work(usize),
+    Write(usize),
+    Send(usize),
+    /// An agent has used a tool.
+    Tool(usize),
+    /// The hook that an agent waits for fails, in one of three ways.
+    Fail {
+        pane: usize,
+        how: u8,
+    },
     /// An agent is given a text that only looks like a message.
     Forge {
         pane: usize,
@@ -57,7 +71,11 @@ fn deed(dice: &mut Rng) -> Deed {
         0..120 => Deed::Post {
             pane,
             from: dice.bool().then(|| dice.usize(0..AGENTS.len())),
-            mode: if dice.u8(0..3) == 0 { Mode::Important } else { Mode::Sequential },
+            mode: match dice.u8(0..6) {
+                0 => Mode::Urgent,
+                1 | 2 => Mode::Important,
+                _ => Mode::Sequential,
+            },
             timeout: (dice.u8(0..4) == 0).then(|| dice.i64(1..60_000)),
             delay: (dice.u8(0..4) == 0).then(|| dice.i64(0..120_000)),
             every: dice.u8(0..4) == 0,
@@ -75,6 +93,11 @@ fn deed(dice: &mut Rng) -> Deed {
         345..355 => Deed::Suspend(dice.i64(0..3_600_000)),
         355..370 => Deed::SetClock(dice.i64(-3_600_000..600_000)),
         370..371 => Deed::PowerCut,
+        371..390 | 445..465 => Deed::Work(pane),
+        390..400 => Deed::Write(pane),
+        400..405 => Deed::Send(pane),
+        405..430 => Deed::Tool(pane),
+        430..445 => Deed::Fail { pane, how: dice.u8(0..3) },
         _ => Deed::Usual(dice.usize(0..1_000)),
     }
 }
@@ -93,7 +116,8 @@ struct Day {
 
 impl Day {
     fn new(has_power_cuts: bool) -> Self {
-        let world = World::new(&AGENTS);
+        let mut world = World::new(&AGENTS);
+        world.agents.iter_mut().zip(READS).for_each(|(agent, reads)| agent.reads = reads);
         let (synced, awake_since) = (has_power_cuts.then(|| world.engine.state().clone()), world.now);
         Self { world, synced, awake_since, released: BTreeSet::new(), untimely: Vec::new(), ends: BTreeMap::new() }
     }
@@ -142,8 +166,46 @@ impl Day {
                 world.act(&Act::Refuse(*pane));
             }
             Deed::Leave(pane) if alive(world, *pane) && world.agents[*pane].is_wrapped => world.act(&Act::Leave(*pane)),
-            Deed::Lose(pane) if matches!(world.agents[*pane].hooks.front(), Some(Hook::Prompt { .. })) => {
+            Deed::Lose(pane)
+                if matches!(world.agents[*pane].hooks.front(), Some(Hook::Prompt { .. } | Hook::Record { .. })) =>
+            {
                 world.act(&Act::LoseHook(*pane));
+            }
+            Deed::Work(pane) if alive(world, *pane) && world.agents[*pane].waiting.is_none() => {
+                world.agents[*pane].work("go".to_owned());
+            }
+            Deed::Write(pane) | Deed::Send(pane) if alive(world, *pane) => {
+                let text = format!("half a thought {}", world.seq);
+                let runtime = world.agents[*pane].runtime();
+                // Who sends a text in the moment in which it is put aside has sent it, and finds it in the composer again.
+                let is_aside = world.engine.state().mail.put_aside().any(|(of, _)| *of == runtime);
+                let agent = &mut world.agents[*pane];
+                match (deed, agent.left.take()) {
+                    (_, left) if is_aside => agent.left = left,
+                    (Deed::Write(_), None) if agent.composer.is_none() => {
+                        (agent.left, agent.draft) = (Some(text.clone()), Some(text));
+                    }
+                    (Deed::Send(_), Some(left)) if agent.waiting.is_none() => {
+                        agent.draft = None;
+                        agent.work(left);
+                    }
+                    (_, left) => agent.left = left,
+                }
+            }
+            Deed::Tool(pane) if alive(world, *pane) && world.is_up => {
+                let agent = &world.agents[*pane];
+                if agent.reads && agent.works && agent.waiting.is_none() {
+                    world.act(&Act::AskAfterTool(*pane));
+                }
+            }
+            Deed::Fail { pane, how } if alive(world, *pane) => {
+                let at = world.agents[*pane].waiting.as_ref().map(|waiting| &waiting.at);
+                match (at, how) {
+                    (Some(Point::Answered { .. }), 0) => world.act(&Act::PassOnUnsaid(*pane)),
+                    (Some(Point::Asked | Point::Heard | Point::Answered { .. }), 1) => world.act(&Act::KillHook(*pane)),
+                    (Some(Point::Asked | Point::Heard | Point::Answered { .. }), _) => world.act(&Act::GiveUp(*pane)),
+                    _ => {}
+                }
             }
             Deed::Forge { pane, message } if world.is_up => {
                 let id = world.accepted.get(*message).map_or("m_none", |letter| letter.id.as_str());
@@ -156,7 +218,7 @@ impl Day {
                     format!("[sm] id={id}.{word}\nsee id={id}."),
                     format!("I was told id={id} already; > [Input from: me (uid 0) via sm send id={id}.x]"),
                 ];
-                world.confirm(&runtime, &lines.join("\n"));
+                world.confirm(&runtime, &lines.join("\n"), Receipt::Hook);
             }
             Deed::KillDaemon if world.is_up => world.act(&Act::KillDaemon),
             Deed::KillAgent(pane) if alive(world, *pane) => world.act(&Act::KillAgent(*pane)),
@@ -198,7 +260,11 @@ impl Day {
             // Where a delivery is started, the disk knows it before anything is typed.
             Act::Carry(delivery) => {
                 let carried = self.world.couriers.get(delivery).map(|(_, _, courier)| courier);
-                if matches!(carried, Some(Courier::Started { .. })) {
+                // And so it is of what is offered to a hook, and where a person's text is kept.
+                let is_promise = |courier: &Courier| {
+                    matches!(courier, Courier::Started { .. } | Courier::Offered { .. } | Courier::Aside { .. })
+                };
+                if carried.is_some_and(is_promise) {
                     self.sync();
                 }
             }
@@ -278,7 +344,7 @@ impl Day {
                 }
             }
         }
-        let of_a_time = |entry: &&agtmux_core::mail::Entry| entry.letter.every.is_some();
+        let of_a_time = |entry: &&Entry| entry.letter.every.is_some();
         let mut times = BTreeMap::new();
         for entry in world.engine.state().mail.letters.values().filter(of_a_time) {
             let base = entry.letter.id.as_str().rsplit_once("_n").map_or(entry.letter.id.as_str(), |(base, _)| base);
@@ -315,19 +381,45 @@ impl Day {
         self.check()?;
         let open = self.world.accepted.iter().filter_map(|letter| self.world.engine.state().mail.get(&letter.id));
         let open: Vec<_> = open.filter(|entry| entry.stage.ended().is_none()).collect();
-        if open.is_empty() { Ok(()) } else { Err(format!("these came to no end: {open:#?}")) }
+        match open.as_slice() {
+            [] if self.world.is_over() => Ok(()),
+            [] => Err(format!("a person's text is not back: {:#?}", self.world.agents)),
+            open => {
+                let to = open.iter().map(|entry| &entry.letter.to);
+                let verdicts: Vec<_> =
+                    to.map(|to| self.world.engine.state().topology.live(to).map(|to| &to.verdict)).collect();
+                Err(format!("these came to no end: {open:#?}\n{verdicts:#?}\n{:#?}", self.world.agents))
+            }
+        }
     }
 }
 
-/// Lives through some deeds. Gives how many messages there were, or what went wrong.
-fn live(deeds: &[Deed], seed: u64) -> Result<(usize, usize), String> {
+/// What happened on a day, in numbers.
+#[derive(Debug, Default)]
+struct Count {
+    messages: usize,
+    given: usize,
+    by_hook: usize,
+    interrupted: usize,
+    put_aside: usize,
+}
+
+/// Lives through some deeds. Gives what happened, or what went wrong.
+fn live(deeds: &[Deed], seed: u64) -> Result<Count, String> {
     let mut day = Day::new(deeds.iter().any(|deed| matches!(deed, Deed::PowerCut)));
     for deed in deeds {
         day.play(deed)?;
     }
     day.settle(&mut Rng::with_seed(seed))?;
-    let given = day.world.agents.iter().chain(&day.world.dead).map(|agent| agent.given.len()).sum();
-    Ok((day.world.accepted.len(), given))
+    let world = &day.world;
+    let by_hook = |entry: &&Entry| entry.steps.iter().any(|step| step.why.starts_with("hook:"));
+    Ok(Count {
+        messages: world.accepted.len(),
+        given: world.agents.iter().chain(&world.dead).map(|agent| agent.given.len()).sum(),
+        by_hook: world.engine.state().mail.letters.values().filter(by_hook).count(),
+        interrupted: world.interrupted.len(),
+        put_aside: world.texts.keys().filter(|id| id.as_str().starts_with("draft_")).count(),
+    })
 }
 
 /// Leaves out whatever is not needed for it to fail.
@@ -351,19 +443,32 @@ fn shrunk(mut deeds: Vec<Deed>, seed: u64) -> Vec<Deed> {
 #[test]
 fn no_day_loses_a_message_or_types_it_twice() {
     let number = |name: &str| std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok());
-    let seeds = number("AGTMUX_SEED").map_or(0..number("AGTMUX_SEEDS").unwrap_or(500), |seed| seed..seed + 1);
-    let (mut messages, mut given, count) = (0, 0, seeds.end - seeds.start);
+    let seeds = number("AGTMUX_SEED").map_or(0..number("AGTMUX_SEEDS").unwrap_or(150), |seed| seed..seed + 1);
+    let (mut all, count) = (Count::default(), seeds.end - seeds.start);
     for seed in seeds {
         let mut dice = Rng::with_seed(seed);
         let deeds: Vec<_> = (0..dice.usize(30..250)).map(|_| deed(&mut dice)).collect();
         match live(&deeds, seed) {
-            Ok(day) => (messages, given) = (messages + day.0, given + day.1),
+            Ok(day) => {
+                all.messages += day.messages;
+                all.given += day.given;
+                all.by_hook += day.by_hook;
+                all.interrupted += day.interrupted;
+                all.put_aside += day.put_aside;
+            }
             Err(_) => {
                 let deeds = shrunk(deeds, seed);
                 panic!("AGTMUX_SEED={seed}: {}\n{deeds:#?}", live(&deeds, seed).unwrap_err());
             }
         }
     }
-    println!("{count} days, {messages} messages, {given} prompts: none lost, none typed twice, none too early or late");
-    assert!(given > 0 && messages > given, "the days are too quiet to show anything");
+    let Count { messages, given, by_hook, interrupted, put_aside } = all;
+    println!(
+        "{count} days, {messages} messages, {given} given, {by_hook} of them by a hook, {interrupted} after a turn was interrupted, {put_aside} texts put \
+         aside: none lost, none typed twice, none too early or late"
+    );
+    assert!(
+        messages > given && [given, by_hook, interrupted, put_aside].iter().all(|n| *n > 0),
+        "the days are too quiet"
+    );
 }

@@ -3,18 +3,19 @@
 //! The post office is the real one. What is a copy is the order in which `daemon/mail.rs` and `act/deliver.rs` ask it, and every place
 //! in which a daemon can die is a place between two steps here. What is logged outlives the daemon, all else does not.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use agtmux_core::engine::Engine;
 use agtmux_core::event::{Event, FORMAT, Fact};
 use agtmux_core::id::RuntimeId;
 use agtmux_core::mail::{
-    Category, DeliveryId, Ended, Letter, MailFact, MailId, Mode, NewLetter, Party, Posted, Receipt, Sanitized, Stage,
-    Trace, Wanted, envelope, receipts, recovered,
+    Category, DeliveryId, Ended, Letter, MailFact, MailId, Mode, NewLetter, Party, Posted, Receipt, Stage, Wanted,
+    receipts,
 };
 use agtmux_core::time::{Span, Timestamp};
 
-use crate::agent::{Agent, Answer, Hook, Request, Typed, ended, ids_in, placed, server_seen, started};
+use crate::agent::{Agent, Hook, Typed, Word, ended, ids_in, placed, server_seen, started};
+use crate::courier::Courier;
 
 /// A step of anybody. Numbers are panes, or deliveries where it says so.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -34,6 +35,17 @@ pub(crate) enum Act {
     Enter(usize),
     /// The agent ends its turn.
     Rest(usize),
+    /// The agent wants to end its turn, or has used a tool, and waits for its hook.
+    Ask(usize),
+    AskAfterTool(usize),
+    /// The daemon reads what a hook that waits has told.
+    HearWaiting(usize),
+    /// The hook passes on what it was given; it says so, or is killed before it can.
+    PassOn(usize),
+    PassOnUnsaid(usize),
+    /// The hook has waited too long, or is killed.
+    GiveUp(usize),
+    KillHook(usize),
     /// The daemon takes what an agent said; or it is lost.
     Hook(usize),
     LoseHook(usize),
@@ -45,32 +57,6 @@ pub(crate) enum Act {
     StartDaemon,
     /// Time passes until something is due.
     Pass,
-}
-
-/// How far a delivery is carried.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Courier {
-    Leased,
-    Started {
-        body: String,
-    },
-    Asked,
-    Pasted,
-    Submitting,
-    /// Another daemon had it under way.
-    Recovering,
-    Questioned,
-    Done {
-        outcome: Outcome,
-    },
-}
-
-/// What came of it, to be logged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Outcome {
-    Returned,
-    Submitted,
-    Unconfirmed,
 }
 
 #[derive(Clone, Debug)]
@@ -88,6 +74,12 @@ pub(crate) struct World {
     /// How often which message was put into a composer.
     pub(crate) pasted: BTreeMap<MailId, usize>,
     pub(crate) deliveries: u32,
+    /// The messages for which a turn was interrupted.
+    pub(crate) interrupted: BTreeSet<MailId>,
+    /// How often in a row the daemon saw each agent go on with its turn.
+    pub(crate) answered: BTreeMap<usize, u32>,
+    /// How long a person's text has to be left alone before it may be put aside.
+    pub(crate) stale: Span,
 }
 
 impl World {
@@ -105,6 +97,9 @@ impl World {
             accepted: Vec::new(),
             pasted: BTreeMap::new(),
             deliveries: 0,
+            interrupted: BTreeSet::new(),
+            answered: BTreeMap::new(),
+            stale: Span::seconds(10),
         };
         world.log(server_seen());
         for (pane, is_wrapped) in agents.iter().enumerate() {
@@ -122,7 +117,7 @@ impl World {
         self.engine.apply(&Event { v: FORMAT, seq: self.seq, at: Timestamp(self.now), fact });
     }
 
-    fn step(&mut self, step: MailFact) -> bool {
+    pub(crate) fn step(&mut self, step: MailFact) -> bool {
         let fact = self.engine.mail_step(step);
         fact.map(|fact| self.log(fact)).is_ok()
     }
@@ -189,8 +184,9 @@ impl World {
             if agent.is_alive && !agent.socket.is_empty() {
                 acts.push(Act::Take(pane));
             }
-            if agent.is_alive && agent.works {
-                acts.push(Act::Rest(pane));
+            acts.extend(self.acts_of_hook(pane));
+            if agent.is_alive && agent.works && agent.waiting.is_none() {
+                acts.push(if agent.reads && self.is_up { Act::Ask(pane) } else { Act::Rest(pane) });
             }
             if agent.is_alive && self.is_left_over(agent) {
                 acts.extend([Act::Clear(pane), Act::Enter(pane)]);
@@ -212,7 +208,7 @@ impl World {
         })
     }
 
-    fn is_misseen(&self, agent: &Agent) -> bool {
+    pub(crate) fn is_misseen(&self, agent: &Agent) -> bool {
         let topology = &self.engine.state().topology;
         let mut live = topology.runtimes.values().filter(|known| topology.live(&known.id).is_some());
         let seen = live.find(|known| known.pane.pane.0 == agent.pane).map(|known| known.id.clone());
@@ -227,20 +223,6 @@ impl World {
             Stage::Leased | Stage::Started | Stage::Ended { .. } => false,
         });
         waits || mail.boxes.values().any(|mailbox| mailbox.retry_at.is_some())
-    }
-
-    fn can_go_on(&self, delivery: &DeliveryId) -> bool {
-        let (pane, pid, courier) = &self.couriers[delivery];
-        let agent = &self.agents[*pane];
-        let is_there = agent.is_alive && agent.pid == *pid;
-        match courier {
-            Courier::Asked | Courier::Submitting | Courier::Questioned => {
-                !is_there || agent.answers.contains_key(delivery)
-            }
-            // It would be refused and tried again for ever; what keeps it away is taken away first.
-            Courier::Started { .. } => !is_there || agent.composer.is_none(),
-            _ => true,
-        }
     }
 
     pub(crate) fn act(&mut self, act: &Act) {
@@ -259,23 +241,34 @@ impl World {
             }
             Act::Clear(pane) => self.agents[*pane].composer = None,
             Act::Enter(pane) => self.agents[*pane].enter(),
-            Act::Rest(pane) => {
-                self.agents[*pane].works = false;
-                self.agents[*pane].hooks.push_back(Hook::Stop);
+            Act::Rest(pane) => self.agents[*pane].rest(),
+            Act::Ask(pane) | Act::AskAfterTool(pane) => self.agents[*pane].ask(matches!(act, Act::AskAfterTool(_))),
+            Act::HearWaiting(pane) => self.hear_waiting(*pane),
+            Act::PassOn(pane) | Act::PassOnUnsaid(pane) => {
+                let word = matches!(act, Act::PassOn(_)).then_some(Word::PassedOn);
+                let read = self.agents[*pane].pass_on(word);
+                self.note_pasted(&read.unwrap_or_default());
+                self.forget_hooks();
+            }
+            Act::GiveUp(pane) | Act::KillHook(pane) => {
+                self.agents[*pane].give_up(matches!(act, Act::GiveUp(_)).then_some(Word::Left));
+                self.forget_hooks();
             }
             Act::Hook(pane) => self.hear(*pane),
             Act::LoseHook(pane) => drop(self.agents[*pane].hooks.pop_front()),
             Act::KillAgent(pane) => self.agents[*pane].is_alive = false,
             Act::Respawn(pane) => {
                 let old = &mut self.agents[*pane];
-                let new = Agent::new(old.pane, old.pid + 1, old.is_wrapped);
+                let new = Agent { reads: old.reads, ..Agent::new(old.pane, old.pid + 1, old.is_wrapped) };
                 self.dead.push(std::mem::replace(old, new));
             }
             Act::Look(pane) => self.look(*pane),
             Act::KillDaemon => {
                 self.is_up = false;
                 self.couriers.clear();
+                self.answered.clear();
                 self.agents.iter_mut().for_each(|agent| agent.answers.clear());
+                self.forget_hooks();
                 self.engine = Engine::restore(self.engine.state().clone());
             }
             Act::StartDaemon => self.start(),
@@ -289,14 +282,7 @@ impl World {
 
     fn lease(&mut self) {
         for due in self.engine.mail_due(10) {
-            self.deliveries += 1;
-            let delivery = DeliveryId::new(format!("dl_{}", self.deliveries));
-            let living = self.engine.state().topology.live(&due.runtime).unwrap();
-            let (pane, pid) = (living.pane.pane.0 as usize, living.process.pid);
-            let leased = MailFact::Leased { delivery: delivery.clone(), runtime: due.runtime, letters: due.letters };
-            if self.step(leased) {
-                self.couriers.insert(delivery, (pane, pid, Courier::Leased));
-            }
+            self.choose(due, Courier::Leased);
         }
     }
 
@@ -314,6 +300,8 @@ impl World {
             let place = (living.pane.pane.0 as usize, living.process.pid, Courier::Recovering);
             self.couriers.insert(delivery, place);
         }
+        let put_aside: Vec<_> = self.engine.state().mail.put_aside().map(|(_, kept)| kept.clone()).collect();
+        put_aside.iter().for_each(|kept| self.put_back(kept));
     }
 
     fn look(&mut self, pane: usize) {
@@ -332,111 +320,24 @@ impl World {
     fn hear(&mut self, pane: usize) {
         let Some(hook) = self.agents[pane].hooks.pop_front() else { return };
         let (runtime, signal) = (self.agents[pane].runtime(), self.agents[pane].signal(&hook, self.seq, self.now));
-        self.log(signal);
-        if let Hook::Prompt { text } = hook {
-            self.confirm(&runtime, &text);
+        signal.into_iter().for_each(|signal| self.log(signal));
+        match hook {
+            Hook::Prompt { text } => self.confirm(&runtime, &text, Receipt::Hook),
+            Hook::Record { text } => self.confirm(&runtime, &text, Receipt::Transcript),
+            Hook::Stop | Hook::Interrupted => {}
         }
     }
 
-    /// As the daemon does with the prompt of a hook.
-    pub(crate) fn confirm(&mut self, runtime: &RuntimeId, prompt: &str) {
+    /// As the daemon does with the prompt of a hook, or with what stands in the record.
+    pub(crate) fn confirm(&mut self, runtime: &RuntimeId, prompt: &str, by: Receipt) {
         let post = &self.engine.state().mail;
         let Some(mailbox) = post.boxes.get(runtime) else { return };
         let is_its = |id: &MailId| post.get(id).is_some_and(|entry| entry.letter.to == *runtime);
         let letters = receipts(&mailbox.nonce, prompt).into_iter().filter(is_its).collect();
-        self.step(MailFact::Confirmed { letters, by: Receipt::Hook });
+        self.step(MailFact::Confirmed { letters, by });
     }
 
-    fn carry(&mut self, delivery: &DeliveryId) {
-        let Some((pane, pid, courier)) = self.couriers.remove(delivery) else { return };
-        let agent = &mut self.agents[pane];
-        let is_there = agent.is_alive && agent.pid == pid;
-        let done = |outcome| Some(Courier::Done { outcome });
-        let next = match courier {
-            Courier::Leased => self.begin(delivery),
-            // The guard inside tmux refuses another process.
-            Courier::Started { .. } if !is_there || agent.composer.is_some() => done(Outcome::Returned),
-            Courier::Started { body } if agent.is_wrapped => {
-                agent.socket.push_back(Request::Inject { delivery: delivery.clone(), body });
-                Some(Courier::Asked)
-            }
-            Courier::Started { body } => {
-                agent.composer = Some((delivery.clone(), body.clone()));
-                self.note_pasted(&body);
-                Some(Courier::Pasted)
-            }
-            Courier::Asked => match agent.answers.remove(delivery).filter(|_| is_there) {
-                Some(Answer::Accepted) => {
-                    agent.socket.push_back(Request::Submit { delivery: delivery.clone() });
-                    Some(Courier::Submitting)
-                }
-                Some(Answer::Busy) => done(Outcome::Returned),
-                _ => done(Outcome::Unconfirmed),
-            },
-            Courier::Pasted if !is_there => done(Outcome::Unconfirmed),
-            Courier::Pasted => {
-                agent.enter();
-                done(Outcome::Submitted)
-            }
-            Courier::Submitting => match agent.answers.remove(delivery).filter(|_| is_there) {
-                Some(Answer::Submitted) => done(Outcome::Submitted),
-                _ => done(Outcome::Unconfirmed),
-            },
-            Courier::Recovering => {
-                let is_started = self.engine.state().mail.under_way(delivery).map(|(_, delivery)| delivery.started);
-                match is_started {
-                    None => None,
-                    Some(false) => {
-                        self.step(recovered(delivery, &Trace::NotStarted));
-                        None
-                    }
-                    Some(true) if is_there && agent.is_wrapped => {
-                        agent.socket.push_back(Request::State { delivery: delivery.clone() });
-                        Some(Courier::Questioned)
-                    }
-                    Some(true) => {
-                        self.step(recovered(delivery, &Trace::Nothing { why: None }));
-                        None
-                    }
-                }
-            }
-            Courier::Questioned => {
-                let trace = match agent.answers.remove(delivery).filter(|_| is_there) {
-                    Some(Answer::Unseen) => Trace::Unseen,
-                    Some(Answer::Submitted) => Trace::Submitted,
-                    Some(_) => Trace::Unfinished,
-                    None => Trace::Nothing { why: None },
-                };
-                self.step(recovered(delivery, &trace));
-                None
-            }
-            Courier::Done { outcome } => {
-                let (id, why) = (delivery.clone(), String::new());
-                self.step(match outcome {
-                    Outcome::Returned => MailFact::Returned { delivery: id, why },
-                    Outcome::Unconfirmed => MailFact::Unconfirmed { delivery: id, why },
-                    Outcome::Submitted => MailFact::Submitted { delivery: id, channel: String::new(), evidence: why },
-                });
-                None
-            }
-        };
-        if let Some(next) = next {
-            self.couriers.insert(delivery.clone(), (pane, pid, next));
-        }
-    }
-
-    /// Loads a delivery and logs that it is started, before anything can be typed.
-    fn begin(&mut self, delivery: &DeliveryId) -> Option<Courier> {
-        let mail = &self.engine.state().mail;
-        let (runtime, under_way) = mail.under_way(delivery)?;
-        self.engine.state().topology.live(runtime)?;
-        let letters: Vec<_> = under_way.letters.iter().map(|id| mail.get(id).unwrap().letter.clone()).collect();
-        let bodies: Vec<_> = letters.iter().map(|letter| Sanitized::new(&self.texts[&letter.id]).unwrap()).collect();
-        let body = envelope(&mail.boxes[runtime].nonce, letters.iter().zip(&bodies));
-        self.step(MailFact::Started { delivery: delivery.clone() }).then_some(Courier::Started { body })
-    }
-
-    fn note_pasted(&mut self, body: &str) {
+    pub(crate) fn note_pasted(&mut self, body: &str) {
         ids_in(body).for_each(|id| *self.pasted.entry(id).or_default() += 1);
     }
 
@@ -447,10 +348,24 @@ impl World {
 
     /// What must hold after every step. Gives what does not.
     pub(crate) fn objection(&self) -> Option<String> {
+        let is_mixed = |agent: &Agent| agent.draft.is_some() && agent.composer.is_some();
+        if self.agents.iter().any(is_mixed) {
+            return Some("a message was typed into a person's text".to_owned());
+        }
+        if let Some(agent) = self.agents.iter().find(|agent| agent.is_alive && self.has_lost_draft(agent)) {
+            return Some(format!("a person's text is gone: {agent:#?}"));
+        }
         self.accepted.iter().find_map(|letter| {
             let wrong = self.wrong_with(letter)?;
             Some(format!("{wrong}: {:#?}", self.engine.state().mail.get(&letter.id)))
         })
+    }
+
+    /// Whether what a person has left is neither where they left it nor kept for them.
+    fn has_lost_draft(&self, agent: &Agent) -> bool {
+        let mailbox = self.engine.state().mail.boxes.get(&agent.runtime());
+        let kept = mailbox.and_then(|mailbox| self.texts.get(mailbox.put_aside.as_ref()?));
+        agent.left.is_some() && agent.draft != agent.left && kept != agent.left.as_ref()
     }
 
     fn wrong_with(&self, letter: &Letter) -> Option<&'static str> {
@@ -480,6 +395,7 @@ impl World {
             _ if given > 1 => Some("given twice"),
             _ if elsewhere > 0 => Some("given to somebody else"),
             _ if is_early && pasted > 0 => Some("typed too early"),
+            _ if entry.interrupted && !self.interrupted.contains(&letter.id) => Some("nothing was interrupted for it"),
             Some(Ended::Confirmed) if given == 0 => Some("confirmed, and never given"),
             Some(Ended::Expired | Ended::Cancelled | Ended::Dead) if pasted > 0 => {
                 Some("typed, and said not to be delivered")
@@ -488,8 +404,10 @@ impl World {
         }
     }
 
-    /// Whether every message has come to an end.
+    /// Whether every message has come to an end, and every person has their text again.
     pub(crate) fn is_over(&self) -> bool {
+        let is_back = |agent: &Agent| !agent.is_alive || agent.draft == agent.left;
         self.accepted.iter().all(|letter| self.engine.state().mail.is_over(&letter.id))
+            && self.agents.iter().all(is_back)
     }
 }
