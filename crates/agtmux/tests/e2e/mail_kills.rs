@@ -1,8 +1,8 @@
 //! The daemon killed at its nth write, from `sm send` to the end of the message: nothing is lost, nothing typed twice, and nothing
-//! said to be confirmed that the agent was not given (I1, I2, I25).
+//! said to be confirmed that the agent was not given (I1, I2, I25); and what a person has left in the composer is there in the end (I3).
 //!
 //! A tracer kills the daemon on entry to a system call. The agent is a composer that outlives it and writes down what it is given;
-//! the next daemon is started by whoever asks for the message. `AGTMUX_KILLS` sets how many calls are tried (30 unless given), spread
+//! the next daemon is started by whoever asks for the message. `AGTMUX_KILLS` sets how many calls are tried (24 unless given), spread
 //! evenly over all calls of all scenes.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,9 +37,22 @@ enum Scene {
     Together,
     /// A message to an agent without the wrapper.
     Bare,
+    /// A message to one that ends its turn, and reads what its hook prints then.
+    ByHook,
+    /// An urgent message to one whose turn has to be interrupted.
+    Urgent,
+    /// A message to one in whose composer somebody has left a text.
+    Draft,
 }
 
-const SCENES: [Scene; 3] = [Scene::AtOnce, Scene::Together, Scene::Bare];
+const SCENES: [Scene; 6] = [Scene::AtOnce, Scene::Together, Scene::Bare, Scene::ByHook, Scene::Urgent, Scene::Draft];
+
+/// A text that is left alone makes room soon, and is cleared by keys, so that the daemon has to keep it.
+const CONFIG: &str = "[mail]\ninput_poll_interval = 1\ninput_stale_timeout = 1\n";
+const CLEARED: &str = "contract = 1\nextends = \"claude\"\naside = { clear = [\"C-e\", \"C-u\"] }\n";
+
+/// What somebody has left.
+const LEFT: &str = "half a thought";
 
 /// Where the daemon is killed.
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +71,9 @@ struct Found {
     confirmed: usize,
     unconfirmed: usize,
     unconfirmed_and_given: usize,
+    by_hook: usize,
+    interrupted: usize,
+    put_aside: usize,
     wrong: Vec<String>,
 }
 
@@ -67,7 +83,7 @@ fn a_daemon_killed_at_any_write_loses_no_message_and_types_none_twice() {
         println!("skipped: strace is not installed");
         return;
     }
-    let wanted: usize = std::env::var("AGTMUX_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(30);
+    let wanted: usize = std::env::var("AGTMUX_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(24);
     let points = points(wanted);
     let (next, found) = (AtomicUsize::new(0), Mutex::new(Found::default()));
     std::thread::scope(|scope| {
@@ -82,13 +98,17 @@ fn a_daemon_killed_at_any_write_loses_no_message_and_types_none_twice() {
     });
     let found = found.into_inner().unwrap();
     println!(
-        "{} kills ({} more calls were not reached), {} messages: {} confirmed, {} unconfirmed of which {} were given; {} wrong",
+        "{} kills ({} more calls were not reached), {} messages: {} confirmed, {} unconfirmed of which {} were given; {} went by a hook, for \
+         {} a turn was interrupted, and for {} a text put aside; {} wrong",
         found.killed,
         found.survived,
         found.messages,
         found.confirmed,
         found.unconfirmed,
         found.unconfirmed_and_given,
+        found.by_hook,
+        found.interrupted,
+        found.put_aside,
         found.wrong.len()
     );
     assert!(found.wrong.is_empty(), "{}", found.wrong.join("\n"));
@@ -114,17 +134,24 @@ struct Rig {
     environment: TestEnvironment,
     wrapped: Composer,
     bare: Composer,
+    reading: Composer,
+    drafted: Composer,
     number: usize,
 }
 
 impl Rig {
     fn new() -> Self {
         let environment = TestEnvironment::with_tmux();
+        environment.configure(CONFIG);
+        fs::create_dir_all(environment.path("config/agtmux/agents")).unwrap();
+        fs::write(environment.path("config/agtmux/agents/mine.toml"), CLEARED).unwrap();
         environment.start_daemon();
         let wrapped = Composer::start_wrapped(&environment, "tells=1");
-        let bare = Composer::start(&environment, "tells=1");
+        let [bare, drafted] = ["tells=1", "tells=1"].map(|manners| Composer::start(&environment, manners));
+        let reading = Composer::start(&environment, "reads=1");
+        environment.tmux().run(&["send-keys", "-t", &drafted.pane, "-l", LEFT]);
         environment.agtmux(&["daemon", "stop"]).ok();
-        Self { environment, wrapped, bare, number: 0 }
+        Self { environment, wrapped, bare, reading, drafted, number: 0 }
     }
 
     /// Counts the calls of a scene, by the thread that makes most of each.
@@ -157,15 +184,22 @@ impl Rig {
         let ids = self.send(scene);
         let ends: Vec<_> = ids.iter().map(|id| (id.clone(), self.end_of(scene, id))).collect();
         let was_killed = !is_alive(daemon.daemon);
+        let is_kept = scene != Scene::Draft || self.draft_is_back();
         let unended = ends.iter().any(|(_, end)| end["verdict"].is_null());
-        let sight = if unended { self.sight(scene) } else { String::new() };
+        let sight = if unended || !is_kept { self.sight(scene) } else { String::new() };
         self.clear(scene);
         self.stop(daemon);
         let given = self.composer(scene).submitted().join("\n");
         let mut found = found.lock().unwrap();
         *(if was_killed { &mut found.killed } else { &mut found.survived }) += 1;
+        if !is_kept || given.contains(LEFT) {
+            found.wrong.push(format!("{point:?}: what somebody left is not where it was\n{sight}\n{given}"));
+        }
         for (id, end) in ends {
             found.messages += 1;
+            found.by_hook += usize::from(end["steps"].to_string().contains("hook, since the agent asks it"));
+            found.interrupted += usize::from(end["interrupted"] == true);
+            found.put_aside += usize::from(scene == Scene::Draft && end["verdict"] == "confirmed");
             let times = given.matches(&format!("id={id}.")).count();
             let verdict = end["verdict"].as_str().unwrap_or("none");
             let is_right = match verdict {
@@ -187,24 +221,32 @@ impl Rig {
     }
 
     fn composer(&self, scene: Scene) -> &Composer {
-        if scene == Scene::Bare { &self.bare } else { &self.wrapped }
+        match scene {
+            Scene::AtOnce | Scene::Together => &self.wrapped,
+            Scene::Bare => &self.bare,
+            Scene::ByHook | Scene::Urgent => &self.reading,
+            Scene::Draft => &self.drafted,
+        }
     }
 
     /// Sends the messages of a scene, again and again until each is accepted. Gives their ids.
     fn send(&mut self, scene: Scene) -> Vec<String> {
         let composer = self.composer(scene);
-        if scene == Scene::Together {
-            composer.tell("busy");
+        match scene {
+            Scene::Together => composer.tell("busy"),
+            Scene::ByHook | Scene::Urgent => composer.tell("turn"),
+            Scene::AtOnce | Scene::Bare | Scene::Draft => {}
         }
         let count = if scene == Scene::Together { 2 } else { 1 };
         let ids: Vec<_> = (0..count).map(|n| format!("k{}_{n}", self.number)).collect();
         for id in &ids {
             wait_for("a message to be accepted", || {
-                let run = self.environment.agtmux(&["sm", "send", &composer.pane, "hello", "--id", id, "--json"]);
+                let words = ["sm", "send", &composer.pane, "hello", "--id", id, "--json", "--urgent"];
+                let run = self.environment.agtmux(if scene == Scene::Urgent { &words } else { &words[..7] });
                 if run.code == 0 { Ok(()) } else { Err(run.stderr) }
             });
         }
-        if scene == Scene::Together {
+        if matches!(scene, Scene::Together | Scene::ByHook) {
             composer.tell("idle");
         }
         self.number += 1;
@@ -228,6 +270,25 @@ impl Rig {
         }
     }
 
+    /// Whether what somebody has left in the composer is there, in the end. What of a message a daemon left there, and nobody will submit any
+    /// more, they take away first.
+    fn draft_is_back(&self) -> bool {
+        let started = Instant::now();
+        while started.elapsed() < PATIENCE {
+            let shown = self.environment.tmux().run(&["capture-pane", "-p", "-t", &self.drafted.pane]);
+            if shown.contains(&format!("❯\u{a0}{LEFT}\n")) {
+                return true;
+            }
+            if shown.contains("❯\u{a0}[Input from") {
+                self.environment.tmux().keys(&self.drafted.pane, &["C-u"]);
+            }
+            // Whoever asks starts the next daemon.
+            self.environment.agtmux(&["sm", "queue", &self.drafted.pane]);
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        false
+    }
+
     /// What can be seen of an agent, for whoever wonders why it was given nothing.
     fn sight(&self, scene: Scene) -> String {
         let pane = &self.composer(scene).pane;
@@ -237,6 +298,9 @@ impl Rig {
 
     /// What a daemon left half typed, and the next one did not dare to submit, keeps later messages waiting; a person takes it away.
     fn clear(&self, scene: Scene) {
+        if scene == Scene::Draft {
+            return;
+        }
         self.environment.tmux().keys(&self.composer(scene).pane, &["C-u"]);
     }
 

@@ -1,6 +1,7 @@
 //! What the tests stand on: an isolated environment, tmux servers, scripted agents, and waiting with a deadline.
 
 mod agent;
+mod conversation;
 mod environment;
 mod http;
 mod run;

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use rustix::termios::{OptionalActions, tcgetattr, tcgetwinsize, tcsetattr};
 
+use super::conversation::Conversation;
 use super::environment::{AGTMUX, TestEnvironment};
 use super::run::Run;
 use super::tmux::Tmux;
@@ -117,7 +118,7 @@ impl Composer {
         environment.wait_for_pane(&self.pane, "the composer to be idle", |pane| pane["state"] == "idle");
     }
 
-    /// Has it do something: `dialog`, `busy`, `idle`.
+    /// Has it do something: `dialog`, `busy`, `idle`; or begin a turn, which ends with `idle`.
     #[track_caller]
     pub(crate) fn tell(&self, word: &str) {
         let mut fifo = OpenOptions::new().read(true).write(true).open(self.dir.join("fifo")).unwrap();
@@ -158,6 +159,8 @@ struct Manners {
     asks: u32,
     /// It says by its hook what it was given.
     tells: bool,
+    /// It has a record, reads what its hooks print, and can be interrupted.
+    reads: bool,
     /// It keeps a text for whoever presses Ctrl-S, until the next prompt.
     stash: bool,
     /// So many prompts make it ask something.
@@ -175,6 +178,7 @@ impl Manners {
                 "works" => manners.works = value > 0,
                 "asks" => manners.asks = value,
                 "tells" => manners.tells = value > 0,
+                "reads" => manners.reads = value > 0,
                 "stash" => manners.stash = value > 0,
                 "asks_after" => manners.asks_after = value,
                 _ => panic!("{name}"),
@@ -207,6 +211,8 @@ fn be_a_composer() {
     Tui {
         dir,
         manners,
+        conversation: manners.reads.then(Conversation::begin),
+        turn: false,
         text: String::new(),
         pasting: false,
         folded: false,
@@ -237,6 +243,9 @@ fn listen(keys: &Sender<Input>) {
 struct Tui {
     dir: PathBuf,
     manners: Manners,
+    conversation: Option<Conversation>,
+    /// A turn is under way that somebody else began.
+    turn: bool,
     text: String,
     pasting: bool,
     folded: bool,
@@ -266,7 +275,11 @@ impl Tui {
                     match word.as_str() {
                         "dialog" => self.dialog = true,
                         "busy" => self.busy = true,
-                        "idle" => (self.busy, self.dialog) = (false, false),
+                        "turn" => self.begin_turn(),
+                        "idle" => {
+                            self.end_turn();
+                            (self.busy, self.dialog) = (false, false);
+                        }
                         _ => panic!("{word}"),
                     }
                     self.draw();
@@ -286,6 +299,28 @@ impl Tui {
         file.write_all(bytes).unwrap();
     }
 
+    fn begin_turn(&mut self) {
+        if let Some(conversation) = &self.conversation {
+            conversation.prompt("go");
+        }
+        (self.turn, self.busy) = (true, true);
+    }
+
+    /// What it is told at the end of a turn is as good as submitted.
+    fn end_turn(&mut self) {
+        let Some(conversation) = self.conversation.as_ref().filter(|_| std::mem::take(&mut self.turn)) else { return };
+        for text in conversation.stop() {
+            self.note("submitted", format!("{}\n", serde_json::to_string(&text).unwrap()).as_bytes());
+        }
+    }
+
+    fn interrupt(&mut self) {
+        (self.turn, self.busy) = (false, false);
+        if let Some(conversation) = &self.conversation {
+            conversation.interrupted();
+        }
+    }
+
     /// Takes whole keys, and leaves what may go on.
     fn take(&mut self, pending: &mut Vec<u8>) {
         let mut at = 0;
@@ -300,6 +335,9 @@ impl Tui {
                         self.folded = self.text.lines().count() >= FOLDED_FROM || self.text.len() > 800;
                     }
                     at += 6;
+                } else if rest.len() == 1 && self.turn {
+                    at += 1;
+                    self.interrupt();
                 } else if rest.len() < 6 {
                     break;
                 } else {
@@ -327,7 +365,10 @@ impl Tui {
                 let text = std::mem::take(&mut self.text);
                 self.folded = false;
                 self.note("submitted", format!("{}\n", serde_json::to_string(&text).unwrap()).as_bytes());
-                if self.manners.tells {
+                if let Some(conversation) = &self.conversation {
+                    self.turn = conversation.prompt(&text);
+                    self.end_turn();
+                } else if self.manners.tells {
                     tell("UserPromptSubmit", &text);
                     tell("Stop", "");
                 }
