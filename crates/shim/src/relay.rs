@@ -27,6 +27,10 @@ const BUFFER: usize = 64 * 1_024;
 /// How long a pane may take nothing before the last words of an agent are given up.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
+/// How long after the last byte for the pane this process stays. tmux throws away what it has not read of a pane when the process in it
+/// ends, and nobody can see what it has read. An agent that ends by itself takes longer than that anyway.
+const LINGER_MS: u64 = 100;
+
 /// How often the agent is looked at while something is typed, and after a paste of the person's.
 const LOOK_MS: u64 = 5;
 const LOOK_AFTER_PASTE_MS: u64 = 50;
@@ -68,6 +72,8 @@ pub(crate) struct Relay<'a> {
     to_screen: Buffer,
     modes: Modes,
     output: u64,
+    /// When the pane was given something last.
+    shown: u64,
     arbiter: Arbiter,
     /// Who is to be told when the injection that is typed has ended.
     asked: Option<u64>,
@@ -101,6 +107,7 @@ impl<'a> Relay<'a> {
             to_screen: Buffer::new(BUFFER),
             modes: Modes::default(),
             output: 0,
+            shown: 0,
             arbiter: Arbiter::default(),
             asked: None,
             began: Instant::now(),
@@ -238,7 +245,10 @@ impl<'a> Relay<'a> {
     fn flush_screen(&mut self) {
         while !self.to_screen.is_empty() {
             match self.terminal.write(self.to_screen.waiting()) {
-                Ok(count) => self.to_screen.consume(count),
+                Ok(count) => {
+                    self.to_screen.consume(count);
+                    self.shown = self.now();
+                }
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return,
                 Err(_) => return self.pane_is_gone(),
@@ -427,7 +437,8 @@ impl<'a> Relay<'a> {
             self.agent_to_screen();
             self.flush_screen();
             if self.to_screen.is_empty() {
-                return;
+                let left = (self.shown + LINGER_MS).saturating_sub(self.now());
+                return std::thread::sleep(Duration::from_millis(left));
             }
             let mut pane = [PollFd::from_borrowed_fd(self.terminal.as_fd(), PollFlags::OUT)];
             let pause = Timespec::try_from(LAST_WORDS).ok();
