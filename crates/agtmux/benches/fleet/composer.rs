@@ -8,7 +8,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -144,14 +144,14 @@ pub(crate) fn be(root: &Path) -> Result<()> {
     let ear = UnixDatagram::bind(root.join(EARS).join(&pane))?;
     let agent = Arc::new(Mutex::new(Agent { pane, mouth: root.join("notes"), busy: false, text: Vec::new() }));
     put("\x1b[?1049h\x1b[?2004h")?;
-    agent.lock().expect("nobody panics").draw()?;
+    agent.lock().unwrap_or_else(PoisonError::into_inner).draw()?;
     let hears = Arc::clone(&agent);
     std::thread::spawn(move || -> Result<()> {
         let mut buffer = [0; 64];
         loop {
             let length = ear.recv(&mut buffer)?;
             let word = String::from_utf8_lossy(&buffer[..length]).into_owned();
-            let mut agent = hears.lock().expect("nobody panics");
+            let mut agent = hears.lock().unwrap_or_else(PoisonError::into_inner);
             agent.busy = word == "busy";
             agent.note(&word, 0)?;
             agent.draw()?;
@@ -161,7 +161,7 @@ pub(crate) fn be(root: &Path) -> Result<()> {
     loop {
         match std::io::stdin().lock().read(&mut buffer)? {
             0 => return Ok(()),
-            count => agent.lock().expect("nobody panics").take(&buffer[..count])?,
+            count => agent.lock().unwrap_or_else(PoisonError::into_inner).take(&buffer[..count])?,
         }
     }
 }
