@@ -136,6 +136,9 @@ pub struct Message {
     /// By which way it came to the agent, `wrapper` for instance; none before that.
     #[serde(default)]
     pub channel: Option<String>,
+    /// Why by that one, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel_reason: Option<String>,
     /// The message that it is, if it was sent anew to an agent that goes on with a conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub again_of: Option<String>,

@@ -344,6 +344,7 @@ pub(super) fn message(world: &World, entry: &Entry) -> Message {
     let letter = &entry.letter;
     let ended = entry.stage.ended();
     let waits = ended.is_none().then(|| world.engine.mail_hindrance(entry)).flatten();
+    let channel = channel(entry);
     Message {
         schema_version: SCHEMA_VERSION,
         id: letter.id.to_string(),
@@ -362,7 +363,8 @@ pub(super) fn message(world: &World, entry: &Entry) -> Message {
         reply_to: letter.reply_to.as_ref().map(ToString::to_string),
         bytes: letter.bytes,
         preview: letter.preview.clone(),
-        channel: channel(entry),
+        channel: channel.map(|(way, _)| way.to_owned()),
+        channel_reason: channel.and_then(|(_, why)| why).map(str::to_owned),
         again_of: letter.again.as_ref().map(|again| again.first.to_string()),
         redelivered: letter.again.as_ref().is_some_and(|again| again.redelivered),
         sent_again_as: world.engine.state().mail.sent_again_as(&letter.id).map(ToString::to_string),
@@ -374,8 +376,11 @@ pub(super) fn message(world: &World, entry: &Entry) -> Message {
     }
 }
 
-/// By which way a message came, as the step says that was taken then.
-fn channel(entry: &Entry) -> Option<String> {
-    let submitted = entry.steps.iter().rev().find(|step| step.to == "submitted")?;
-    submitted.why.split([',', ':']).next().filter(|way| !way.is_empty()).map(str::to_owned)
+/// By which way a message came, and why by that one.
+fn channel(entry: &Entry) -> Option<(&str, Option<&str>)> {
+    // What was delivered before this was kept with the message is in the step that was taken then.
+    let step =
+        || entry.steps.iter().rev().find(|step| step.to == "submitted").and_then(|step| step.why.split(':').next());
+    let channel = entry.channel.as_deref().or_else(step).filter(|channel| !channel.is_empty())?;
+    Some(channel.split_once(", since ").map_or((channel, None), |(way, why)| (way, Some(why))))
 }

@@ -49,6 +49,9 @@ pub struct Entry {
     /// A turn was interrupted for it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
+    /// By which way it was given to its agent, and why by that one, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<String>,
     /// It has waited for too long.
     #[serde(default, skip_serializing_if = "Late::is_no")]
     pub late: Late,
@@ -80,7 +83,7 @@ pub struct Delivery {
     pub letters: Vec<MailId>,
     /// Whether the agent may have been given them.
     pub started: bool,
-    /// Whether that is by a hook of its own, and not by keys.
+    /// Whether that is by a hook or server of its own, and not by keys.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_hook: bool,
     /// Whether a person's text is in the way.
@@ -235,6 +238,7 @@ impl Post {
                     followed: false,
                     unwanted: false,
                     interrupted: false,
+                    channel: None,
                     late: Late::No,
                     stranded: None,
                 };
@@ -291,6 +295,7 @@ impl Post {
                 }
             }
             MailFact::Submitted { delivery, channel, evidence } => {
+                self.note_channel(delivery, channel);
                 let letters = self.end_delivery(delivery);
                 self.move_all(&letters, &Stage::Submitted, now, &format!("{channel}: {evidence}"));
             }
@@ -353,8 +358,22 @@ impl Post {
         })
     }
 
+    /// Whether an agent may have been given messages that it has not said so of.
+    pub fn waits_for_receipts(&self, runtime: &RuntimeId) -> bool {
+        let mut its = self.letters.values().filter(|entry| entry.letter.to == *runtime);
+        its.any(|entry| self.can_be_confirmed(&entry.letter.id))
+    }
+
     fn box_of(&mut self, id: &DeliveryId) -> Option<&mut Mailbox> {
         self.boxes.values_mut().find(|mailbox| mailbox.under_way.as_ref().is_some_and(|d| d.id == *id))
+    }
+
+    /// The agent may have said that it has them before anybody could say how it got them.
+    fn note_channel(&mut self, id: &DeliveryId, channel: &str) {
+        let letters = self.under_way(id).map(|(_, delivery)| delivery.letters.clone());
+        for id in letters.unwrap_or_default() {
+            self.letters.entry(id).and_modify(|entry| entry.channel = Some(channel.to_owned()));
+        }
     }
 
     /// Ends a delivery that was made. Gives the messages of which nothing more is known yet.

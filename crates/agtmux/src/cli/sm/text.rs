@@ -31,13 +31,16 @@ pub(super) fn why(message: &Message) -> &str {
 
 pub(super) fn story(message: &Message) -> String {
     let Message { from, to, .. } = message;
+    let unknown = if message.verdict.as_deref() == Some("confirmed") { "not known" } else { "not delivered yet" };
+    let way = message.channel.as_deref().unwrap_or(unknown);
+    let since = message.channel_reason.as_ref().map(|why| format!(", since {why}")).unwrap_or_default();
     let mut lines = vec![
         line(message),
         format!("from     {} ({})", from.name, from.id),
         format!("to       {} ({})", to.name, to.id),
         format!("mode     {}{}", message.delivery_mode, if message.interrupted { ", interrupted a turn" } else { "" }),
         format!("text     {} bytes: {}", message.bytes, message.preview),
-        format!("way      {}", message.channel.as_deref().unwrap_or("not delivered yet")),
+        format!("way      {way}{since}"),
         format!("verdict  {}", message.verdict.as_deref().unwrap_or("none yet")),
     ];
     if let Some(first) = &message.again_of {
