@@ -28,13 +28,13 @@ use serde_json::Value;
 use crate::reading::Reading;
 pub use claude::session_file::{SessionRecord, claude_session_file};
 pub use claude::transcript::claude_transcript_line;
-pub use codex::app_server::{CodexAppServer, ThreadNews};
+pub use codex::app_server::{CodexAppServer, ThreadNews, codex_given};
 pub use codex::clients::{CodexClients, Connected};
 pub use codex::rollout::codex_rollout_line;
 use conversation::Conversation;
 pub use copilot::events::CopilotEvents;
 pub use gemini::transcript::gemini_transcript_line;
-pub use opencode::opencode_standing;
+pub use opencode::{OpencodePrompts, opencode_shows, opencode_standing};
 pub use signs::{Sign, SignRule, Signs};
 
 /// What a hook, notify or plugin payload says.

@@ -9,9 +9,17 @@ const EVENTS = new Set([
   "EVENTS",
 ])
 
-// Long texts say nothing about a state.
+// Long texts say nothing about a state. A prompt may be made of messages, which are told whole.
 const LONGEST = 4096
-const brief = (_key, value) => (typeof value === "string" && value.length > LONGEST ? value.slice(0, LONGEST) : value)
+const LONGEST_PROMPT = 96 * 1024
+const brief = (key, value) => {
+  const longest = key === "prompt" ? LONGEST_PROMPT : LONGEST
+  return typeof value === "string" && value.length > longest ? value.slice(0, longest) : value
+}
+
+// What was written in the person's place; not what opencode puts beside it, such as a file that is named there.
+const written = (parts) =>
+  (parts ?? []).filter((part) => part.type === "text" && !part.synthetic).map((part) => part.text).join("\n")
 
 // One event at a time, so that they arrive in the order in which they happened. If agtmux hangs, events are dropped.
 const PATIENCE_MS = 2000
@@ -59,7 +67,7 @@ export const agtmux = async ({ directory }) => {
       if (EVENTS.has(event.type)) tell(event.type, event.properties)
     },
     "chat.message": async (input, output) => {
-      tell("chat.message", { ...input, parts: (output?.parts ?? []).map((part) => part.text ?? part.type) })
+      tell("chat.message", { ...input, prompt: written(output?.parts) })
     },
     "tool.execute.before": async (input, output) => tell("tool.execute.before", { ...input, args: output?.args }),
     "tool.execute.after": async (input) => tell("tool.execute.after", { ...input, args: undefined }),

@@ -3,6 +3,8 @@
 //! Requests have ids and their answers are told, so the events say everything; but "busy" and "idle" repeat, and "idle"
 //! follows an error as well as an end.
 
+mod prompts;
+
 use agtmux_core::signal::{Blocking, InputKind, Outcome, Signal, Work};
 use serde_json::{Value, json};
 
@@ -10,6 +12,7 @@ use super::conversation::{Conversation, Turn};
 use super::payload::{hash, line, list, message, question, subject, text, text_at};
 use super::{About, Told, cause};
 use crate::reading::Reading;
+pub use prompts::{OpencodePrompts, opencode_shows};
 
 const SAYS_NOTHING: &[&str] = &[
     "message.part.delta",

@@ -25,7 +25,7 @@ pub struct Load {
     pub letters: Vec<Letter>,
     /// Whether they may have been given to it already.
     pub is_started: bool,
-    /// Whether that was to be by a hook of its own.
+    /// Whether that was to be by a hook or server of its own.
     pub by_hook: bool,
     nonce: String,
 }
@@ -67,6 +67,15 @@ impl Handle {
             bodies.push(Sanitized::new(&text).map_err(|objection| objection.to_string())?);
         }
         Ok(mail::envelope(&load.nonce, load.letters.iter().zip(&bodies)))
+    }
+
+    /// Whether an agent may have been given messages that it has not said so of.
+    ///
+    /// # Errors
+    /// Fails only when the daemon is ending.
+    pub async fn is_waiting_for_receipts(&self, runtime: &RuntimeId) -> Result<bool, CommandError> {
+        let runtime = runtime.clone();
+        self.read(move |world| world.engine.state().mail.waits_for_receipts(&runtime)).await
     }
 
     /// Waits until it is known of every message of a delivery what became of it.

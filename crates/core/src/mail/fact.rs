@@ -60,12 +60,12 @@ pub enum MailFact {
         /// The delivery.
         delivery: DeliveryId,
     },
-    /// From now on the agent's hook, which waits, may have passed them on to it.
+    /// From now on the agent's hook, which waits, or its server may have passed them on to it.
     Offered {
         /// The delivery.
         delivery: DeliveryId,
     },
-    /// Nothing was typed, and no hook passed anything on.
+    /// Nothing was typed, and neither a hook nor a server passed anything on.
     Returned {
         /// The delivery.
         delivery: DeliveryId,
@@ -130,6 +130,8 @@ pub enum Receipt {
     Hook,
     /// Its own record of the conversation.
     Transcript,
+    /// Its own server.
+    Server,
 }
 
 impl Receipt {
@@ -138,6 +140,7 @@ impl Receipt {
         match self {
             Self::Hook => "hook",
             Self::Transcript => "transcript",
+            Self::Server => "server",
         }
     }
 }

@@ -122,6 +122,14 @@ impl CodexAppServer {
     }
 }
 
+/// The texts that an item of a thread says were given in a person's place.
+pub fn codex_given(item: &Value) -> Vec<String> {
+    let item = &item["item"];
+    let content = if text(item, "type") == Some("userMessage") { list(item, "content") } else { &[] };
+    let written = content.iter().filter(|part| text(part, "type") == Some("text"));
+    written.filter_map(|part| text(part, "text")).map(str::to_owned).collect()
+}
+
 impl Thread {
     /// What it waits for.
     fn blocked(self) -> Option<Reading> {
@@ -165,4 +173,23 @@ fn failed() -> Reading {
 
 fn news(thread: &str, readings: Vec<Reading>) -> ThreadNews {
     ThreadNews { thread: line(thread, 200), readings }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::codex_given;
+
+    #[test]
+    fn only_what_stands_in_the_persons_place_was_given() {
+        let content = json!([{"type": "text", "text": "hello"}, {"type": "mention", "text": "x", "name": "a"}]);
+        let of = |kind: &str| {
+            codex_given(&json!({"turnId": "t", "item": {"type": kind, "content": content, "text": "hello"}}))
+        };
+        assert_eq!(of("userMessage"), ["hello"]);
+        for other in ["agentMessage", "functionCallOutput", "hookPrompt", ""] {
+            assert!(of(other).is_empty(), "{other}");
+        }
+    }
 }

@@ -1,24 +1,21 @@
 //! opencode's own server, where it was started with `--port`: every event as it happens, answers and aborts included.
 
 mod requests;
+mod server;
 
-use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use agtmux_agents::Reading;
-use agtmux_agents::translate::{Translator, opencode_standing};
+use agtmux_agents::translate::{OpencodePrompts, Translator, opencode_standing};
+use agtmux_core::mail::{Receipt, may_hold_receipts};
 use agtmux_core::signal::{Signal, Source};
-use http_body_util::{BodyExt, Full, Limited};
-use hyper::body::{Bytes, Incoming};
-use hyper::header::{HOST, HeaderValue};
-use hyper::{Request, Response};
-use hyper_util::rt::TokioIo;
+use http_body_util::BodyExt;
 use serde_json::Value;
-use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
 use self::requests::Requests;
+use self::server::{Failure, Server, is_plain};
 use super::sse::Events;
 use crate::daemon::Handle;
 use crate::daemon::roster::{Conversation, Member};
@@ -29,14 +26,14 @@ use crate::platform;
 /// The agent that this is about.
 pub(super) const AGENT: &str = "opencode";
 
-/// How long a server may take to answer.
-const PATIENCE: Duration = Duration::from_secs(5);
-
-/// The largest document that is read.
-const DOCUMENT: usize = 1024 * 1024;
-
 /// More sessions than are busy at once in one opencode.
 const SESSIONS: usize = 32;
+
+/// How much of a conversation is read anew for messages that its agent was given while nobody listened.
+const MISSED: usize = 20;
+
+/// Of how many conversations, those that went on last.
+const LATELY: usize = 3;
 
 /// A server sends a sign of life every ten seconds. One that is silent for longer than this has gone away.
 const SILENCE: Duration = Duration::from_secs(40);
@@ -83,17 +80,39 @@ impl From<CommandError> for Silence {
     }
 }
 
+/// A connection, and what was heard on it.
+struct Listening<'a> {
+    member: &'a Member,
+    server: Server,
+    translator: Translator,
+    prompts: OpencodePrompts,
+    requests: Requests,
+    handle: &'a Handle,
+}
+
 /// Listens to one connection until it ends. Then what the server said last may be true no longer, and is taken back.
 async fn attend(member: &Member, port: u16, handle: &Handle) -> Result<(), Silence> {
-    let mut body = connect(member, port).await.map_err(Silence::Server)?.into_body();
+    let server = Server { pid: member.process.pid, port };
+    let opened = async {
+        server.is_its_own().await?;
+        server.get("/event", "text/event-stream").await
+    };
+    let mut body = opened.await.map_err(|failure| Silence::Server(failure.to_string()))?.into_body();
     let mut events = Events::default();
-    let mut translator = Translator::default();
-    let mut requests = Requests::new(member, port, handle);
+    let mut listening = Listening {
+        member,
+        server,
+        translator: Translator::default(),
+        prompts: OpencodePrompts::default(),
+        requests: Requests::new(member, server, handle),
+        handle,
+    };
     // Asked when the events are heard already, so that nothing falls between.
-    let mut has_spoken = restate(member, port, &mut translator, &mut requests, handle).await?;
+    let mut has_spoken = listening.restate().await?;
+    listening.read_again().await?;
     while let Ok(Some(Ok(frame))) = timeout(SILENCE, body.frame()).await {
         for event in frame.data_ref().map(|piece| events.take(piece)).unwrap_or_default() {
-            has_spoken |= tell(member, &event, &mut translator, &mut requests, handle).await?;
+            has_spoken |= listening.tell(&event).await?;
         }
     }
     if has_spoken {
@@ -103,123 +122,109 @@ async fn attend(member: &Member, port: u16, handle: &Handle) -> Result<(), Silen
     Ok(())
 }
 
-/// Opens the stream of events on this host, and nowhere else.
-async fn connect(member: &Member, port: u16) -> Result<Response<Incoming>, String> {
-    is_its_own(member.process.pid, port).await?;
-    get(port, "/event", "text/event-stream").await
-}
+impl Listening<'_> {
+    /// Asks how things stand: nobody knows what happened while nobody listened. A server that cannot say that is known from
+    /// its next event on.
+    async fn restate(&mut self) -> Result<bool, CommandError> {
+        let events = match standing(self.server).await {
+            Ok(events) => events,
+            Err(why) => {
+                tracing::debug!(%why, ?self.server, "opencode does not say how it stands");
+                return Ok(false);
+            }
+        };
+        let mut readings = Vec::new();
+        for event in events {
+            let translation = self.translator.hook(AGENT, None, &event);
+            self.requests.follow(&event, &translation);
+            readings.extend(translation.readings.into_iter().filter(|_| translation.foreign.is_none()));
+        }
+        if readings.is_empty() {
+            readings.push(Reading::new(Signal::Idle));
+        }
+        // It may have been said before the connection was lost, and taken back. That it is said again is news.
+        readings.iter_mut().for_each(|reading| reading.key = None);
+        self.handle.said(Said::now(Source::AppServer, self.member.claim(), readings)).await?;
+        Ok(true)
+    }
 
-/// Checks that the agent still serves on its port.
-async fn is_its_own(pid: u32, port: u16) -> Result<(), String> {
-    let is_its_own = tokio::task::spawn_blocking(move || listens(pid, port)).await.unwrap_or(false);
-    if is_its_own { Ok(()) } else { Err("the port is not the agent's".to_owned()) }
-}
+    /// Reads what the agent was given while nobody listened, if it is waited for.
+    async fn read_again(&mut self) -> Result<(), CommandError> {
+        if !self.handle.is_waiting_for_receipts(&self.member.runtime).await? {
+            return Ok(());
+        }
+        let given = match given_lately(self.server).await {
+            Ok(given) => given,
+            Err(why) => {
+                tracing::debug!(%why, ?self.server, "opencode does not say what it was given");
+                return Ok(());
+            }
+        };
+        for prompt in given {
+            self.read(prompt).await?;
+        }
+        Ok(())
+    }
 
-async fn get(port: u16, path: &str, accept: &str) -> Result<Response<Incoming>, String> {
-    let request = Request::get(path).header("accept", accept).body(Full::default());
-    exchange(port, request.map_err(|error| error.to_string())?).await
-}
-
-async fn post(port: u16, path: &str, document: &Value) -> Result<(), String> {
-    let body = Full::from(document.to_string());
-    let request = Request::post(path).header("content-type", "application/json").body(body);
-    exchange(port, request.map_err(|error| error.to_string())?).await.map(drop)
-}
-
-async fn exchange(port: u16, mut request: Request<Full<Bytes>>) -> Result<Response<Incoming>, String> {
-    let opened = timeout(PATIENCE, async {
-        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        let stream = TcpStream::connect(address).await.map_err(|error| error.to_string())?;
-        let told = |error: hyper::Error| error.to_string();
-        let (mut sender, connection) =
-            hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(told)?;
-        // It ends with the body that is read from it.
-        tokio::spawn(connection);
-        let host = HeaderValue::from_str(&address.to_string()).map_err(|error| error.to_string())?;
-        request.headers_mut().insert(HOST, host);
-        sender.send_request(request).await.map_err(told)
-    });
-    let response = opened.await.map_err(|_elapsed| "it does not answer".to_owned())??;
-    if response.status().is_success() { Ok(response) } else { Err(format!("it answers {}", response.status())) }
-}
-
-/// A document of the server.
-async fn document(port: u16, path: &str) -> Result<Value, String> {
-    let body = Limited::new(get(port, path, "application/json").await?.into_body(), DOCUMENT);
-    let whole = timeout(PATIENCE, body.collect()).await.map_err(|_elapsed| "it does not go on".to_owned())?;
-    let bytes = whole.map_err(|error| error.to_string())?.to_bytes();
-    serde_json::from_slice(&bytes).map_err(|error| error.to_string())
-}
-
-/// Asks how things stand: nobody knows what happened while nobody listened. A server that cannot say that is known from
-/// its next event on.
-async fn restate(
-    member: &Member,
-    port: u16,
-    translator: &mut Translator,
-    requests: &mut Requests,
-    handle: &Handle,
-) -> Result<bool, CommandError> {
-    let events = match standing(port).await {
-        Ok(events) => events,
-        Err(why) => {
-            tracing::debug!(%why, port, "opencode does not say how it stands");
+    async fn tell(&mut self, event: &[u8]) -> Result<bool, CommandError> {
+        let Ok(payload) = serde_json::from_slice(event) else {
+            return Ok(false);
+        };
+        let translation = self.translator.hook(AGENT, None, &payload);
+        self.requests.follow(&payload, &translation);
+        if translation.foreign.is_some() {
             return Ok(false);
         }
-    };
-    let mut readings = Vec::new();
-    for event in events {
-        let translation = translator.hook(AGENT, None, &event);
-        requests.follow(&event, &translation);
-        readings.extend(translation.readings.into_iter().filter(|_| translation.foreign.is_none()));
+        if let Some(prompt) = self.prompts.event(&payload) {
+            self.read(prompt).await?;
+        }
+        if translation.readings.is_empty() {
+            return Ok(false);
+        }
+        let member = self.member;
+        if let Some(session) = translation.session {
+            let conversation = Conversation { session: Some(session), ..Conversation::default() };
+            self.handle.conversation(member.runtime.clone(), conversation).await?;
+        }
+        let mut said = Said::now(Source::AppServer, member.claim(), translation.readings);
+        said.event = Some(translation.event);
+        said.payload = Some(String::from_utf8_lossy(event).into_owned());
+        self.handle.said(said).await?;
+        Ok(true)
     }
-    if readings.is_empty() {
-        readings.push(Reading::new(Signal::Idle));
+
+    /// The agent was given this.
+    async fn read(&self, prompt: String) -> Result<(), CommandError> {
+        if may_hold_receipts(&prompt) {
+            self.handle.mail_read(self.member.runtime.clone(), prompt, Receipt::Server).await?;
+        }
+        Ok(())
     }
-    // It may have been said before the connection was lost, and taken back. That it is said again is news.
-    readings.iter_mut().for_each(|reading| reading.key = None);
-    handle.said(Said::now(Source::AppServer, member.claim(), readings)).await?;
-    Ok(true)
 }
 
 /// How things stand, as the events that led there.
-async fn standing(port: u16) -> Result<Vec<Value>, String> {
-    let status = document(port, "/session/status").await?;
+async fn standing(server: Server) -> Result<Vec<Value>, Failure> {
+    let status = server.document("/session/status").await?;
     let mut sessions = Vec::new();
     for id in status.as_object().into_iter().flatten().map(|(id, _)| id).take(SESSIONS) {
-        let is_plain = id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-        if is_plain {
-            sessions.push(document(port, &format!("/session/{id}")).await?);
+        if is_plain(id) {
+            sessions.push(server.document(&format!("/session/{id}")).await?);
         }
     }
-    let (permissions, questions) = (document(port, "/permission").await?, document(port, "/question").await?);
+    let (permissions, questions) = (server.document("/permission").await?, server.document("/question").await?);
     Ok(opencode_standing(&sessions, &status, &permissions, &questions))
 }
 
-async fn tell(
-    member: &Member,
-    event: &[u8],
-    translator: &mut Translator,
-    requests: &mut Requests,
-    handle: &Handle,
-) -> Result<bool, CommandError> {
-    let Ok(payload) = serde_json::from_slice(event) else {
-        return Ok(false);
-    };
-    let translation = translator.hook(AGENT, None, &payload);
-    requests.follow(&payload, &translation);
-    if translation.foreign.is_some() || translation.readings.is_empty() {
-        return Ok(false);
+/// What was given lately in the conversations that went on last; not in those of subagents.
+async fn given_lately(server: Server) -> Result<Vec<String>, Failure> {
+    let sessions = server.document(&format!("/session?roots=true&limit={SESSIONS}")).await?;
+    let sessions = sessions.as_array().into_iter().flatten().filter(|session| session.get("parentID").is_none());
+    let mut given = Vec::new();
+    for id in sessions.filter_map(|session| session["id"].as_str()).filter(|id| is_plain(id)).take(LATELY) {
+        let messages = server.document(&format!("/session/{id}/message?limit={MISSED}")).await?;
+        given.extend(OpencodePrompts::listed(&messages));
     }
-    if let Some(session) = translation.session {
-        let conversation = Conversation { session: Some(session), ..Conversation::default() };
-        handle.conversation(member.runtime.clone(), conversation).await?;
-    }
-    let mut said = Said::now(Source::AppServer, member.claim(), translation.readings);
-    said.event = Some(translation.event);
-    said.payload = Some(String::from_utf8_lossy(event).into_owned());
-    handle.said(said).await?;
-    Ok(true)
+    Ok(given)
 }
 
 /// The port that an agent was told to serve on: by its own arguments, or by those of the program that it launched.
@@ -238,12 +243,6 @@ fn port_in(argv: &[String]) -> Option<u16> {
         return value.parse().ok().filter(|port| *port > 0);
     }
     None
-}
-
-/// Whether the agent, or a program that it launched, serves on the port. Somebody else may have been quicker.
-fn listens(pid: u32, port: u16) -> bool {
-    let servers = platform::listeners(port);
-    platform::processes_under(pid).iter().any(|process| servers.contains(&process.pid))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use agtmux_core::id::RuntimeId;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use super::{is_its_own, post};
+use super::server::{Failure, Server};
 use crate::daemon::Handle;
 use crate::daemon::questions::{Asked, By};
 use crate::daemon::roster::Member;
@@ -25,16 +25,8 @@ pub(super) struct Requests {
     open: BTreeMap<String, oneshot::Sender<()>>,
 }
 
-/// A server, and the process whose it is.
-#[derive(Clone, Copy)]
-struct Server {
-    pid: u32,
-    port: u16,
-}
-
 impl Requests {
-    pub(super) fn new(member: &Member, port: u16, handle: &Handle) -> Self {
-        let server = Server { pid: member.process.pid, port };
+    pub(super) fn new(member: &Member, server: Server, handle: &Handle) -> Self {
         Self { runtime: member.runtime.clone(), server, handle: handle.clone(), open: BTreeMap::new() }
     }
 
@@ -52,31 +44,30 @@ impl Requests {
             }
             let (open, over) = oneshot::channel();
             self.open.insert(id.to_owned(), open);
-            tokio::spawn(self.server.pass_on(asked, id.to_owned(), over));
+            tokio::spawn(pass_on(self.server, asked, id.to_owned(), over));
         }
     }
 }
 
-impl Server {
-    /// Waits for an answer until the request is over, and passes it on.
-    async fn pass_on(self, mut asked: Asked, id: String, over: oneshot::Receiver<()>) {
-        let answer = tokio::select! {
-            answer = &mut asked.answer => answer,
-            _ = over => return,
-        };
-        let Ok(answer) = answer else {
-            return;
-        };
-        let document = answer::server_reply(&answer.decision);
-        let posted = async {
-            is_its_own(self.pid, self.port).await?;
-            post(self.port, &format!("/permission/{id}/reply"), &document).await
-        };
-        match posted.await {
-            Ok(()) => {
-                answer.passed_on.send(()).ok();
-            }
-            Err(why) => tracing::debug!(%why, id, "opencode did not take an answer"),
+/// Waits for an answer until the request is over, and passes it on.
+async fn pass_on(server: Server, mut asked: Asked, id: String, over: oneshot::Receiver<()>) {
+    let answer = tokio::select! {
+        answer = &mut asked.answer => answer,
+        _ = over => return,
+    };
+    let Ok(answer) = answer else {
+        return;
+    };
+    let document = answer::server_reply(&answer.decision);
+    let posted = async {
+        server.is_its_own().await?;
+        server.post(&format!("/permission/{id}/reply"), &document).await
+    };
+    match posted.await {
+        Ok(()) => {
+            answer.passed_on.send(()).ok();
         }
+        Err(Failure::Refused(status)) => tracing::debug!(%status, id, "opencode refused an answer"),
+        Err(why) => tracing::debug!(%why, id, "opencode did not take an answer"),
     }
 }
