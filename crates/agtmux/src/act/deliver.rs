@@ -1,4 +1,4 @@
-//! Delivers mail: types what is due at whom it is for, and says what came of it.
+//! Delivers mail: types what is due at whom it is for, unless the agent's own server takes it, and says what came of it.
 //!
 //! A delivery is logged as started before anything can be typed. Whatever ends it afterwards says how far it got: nothing was typed
 //! for sure, and the messages wait on; or it was typed, and is never typed again. What the agent itself says it was given is
@@ -13,13 +13,14 @@ use agtmux_wire::send::{SendChannel, SendStatus, Sent};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
+use super::hand_over::Handed;
 use super::send::Manners;
 use super::{Hands, Shim, send};
 use crate::daemon::delivery::{Load, is_over};
 use crate::daemon::mail::Errand;
 
 /// How long it may take to read an agent's own record of its conversation after the daemon was started.
-const RECORD: Duration = Duration::from_secs(3);
+pub(super) const RECORD: Duration = Duration::from_secs(3);
 
 /// Delivers whatever is due, each agent's mail apart from the others', until the daemon ends.
 pub async fn run(hands: Hands, mut errands: mpsc::UnboundedReceiver<Errand>) {
@@ -53,6 +54,9 @@ pub async fn run(hands: Hands, mut errands: mpsc::UnboundedReceiver<Errand>) {
 impl Hands {
     /// Makes a delivery. Gives what came of it; nothing if it is not wanted any more.
     async fn deliver(&self, delivery: &DeliveryId) -> Option<MailFact> {
+        if let Handed::Over(step) = self.hand_over(delivery).await {
+            return step;
+        }
         let returned = |why: String| Some(MailFact::Returned { delivery: delivery.clone(), why });
         match self.handle.mail_step(MailFact::Started { delivery: delivery.clone() }).await {
             Ok(()) => {}

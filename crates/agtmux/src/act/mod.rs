@@ -12,6 +12,7 @@ mod approve;
 pub mod attach;
 mod buffers;
 pub mod deliver;
+mod hand_over;
 mod inherit;
 pub mod kill;
 mod lock;

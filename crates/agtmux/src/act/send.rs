@@ -120,7 +120,7 @@ pub async fn put_back(hands: &Hands, text: &str, runtime: &RuntimeId) -> Result<
 }
 
 /// Whether whoever wrote messages may do so was asked when they were accepted; agtmux itself delivers them.
-fn agtmux_itself() -> Actor {
+pub(super) fn agtmux_itself() -> Actor {
     let uid = rustix::process::getuid().as_raw();
     Actor { uid, pid: None, program: Some("agtmux".to_owned()), agent: None, known_by: None }
 }
@@ -327,7 +327,7 @@ impl Desk {
 
 impl Hands {
     /// Whether what an action was decided on is still so.
-    async fn recheck(&self, snapshot: &Snapshot) -> Result<(), CommandError> {
+    pub(super) async fn recheck(&self, snapshot: &Snapshot) -> Result<(), CommandError> {
         let snapshot = snapshot.clone();
         let now = Timestamp(jiff::Timestamp::now().as_millisecond());
         let checked = self.handle.read(move |world| world.engine.recheck(&snapshot, now)).await?;

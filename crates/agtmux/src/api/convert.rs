@@ -288,7 +288,7 @@ fn mail_line(step: &MailFact) -> String {
         MailFact::SetAside { delivery } => format!("a person's text is put aside for {delivery}"),
         MailFact::PutBack { runtime } => format!("the text that was put aside in {runtime} is back"),
         MailFact::Interrupted { delivery } => format!("a turn was interrupted for {delivery}"),
-        MailFact::Offered { delivery } => format!("{delivery} is given to a hook"),
+        MailFact::Offered { delivery } => format!("{delivery} is given to a hook or a server"),
         MailFact::Returned { delivery, why } => format!("{delivery} was not made: {why}"),
         MailFact::Submitted { delivery, evidence, .. } => format!("{delivery} is submitted: {evidence}"),
         MailFact::Unconfirmed { delivery, why } => format!("{delivery} is unconfirmed: {why}"),

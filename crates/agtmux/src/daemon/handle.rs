@@ -13,6 +13,7 @@ use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
 use super::actions::Ask;
 use super::capabilities::Capabilities;
+use super::doors::Doors;
 use super::gone;
 use super::hook_figures::HookFigures;
 use super::mail::MailAsk;
@@ -120,6 +121,7 @@ pub struct Handle {
     pub(super) mail: watch::Receiver<u64>,
     pub(super) hooks: Arc<HookFigures>,
     pub(super) questions: Arc<Questions>,
+    pub(super) doors: Arc<Doors>,
     pub(super) capabilities: Arc<Capabilities>,
 }
 
@@ -183,6 +185,11 @@ impl Handle {
     /// The agents that live, now and whenever that changes.
     pub fn roster(&self) -> watch::Receiver<Arc<Roster>> {
         self.roster.clone()
+    }
+
+    /// The servers of agents that take prompts.
+    pub fn doors(&self) -> &Arc<Doors> {
+        &self.doors
     }
 
     /// The questions that somebody can answer by a hook that waits.

@@ -7,6 +7,7 @@ pub mod actions;
 pub mod capabilities;
 pub mod clock;
 pub mod delivery;
+pub mod doors;
 mod guesses;
 pub mod handle;
 pub mod hook_figures;

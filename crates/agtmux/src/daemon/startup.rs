@@ -156,6 +156,7 @@ pub async fn start(options: &Options) -> Result<Started, CommandError> {
         mail,
         hooks: Arc::default(),
         questions: Arc::default(),
+        doors: Arc::default(),
         capabilities: Arc::default(),
     };
     if let Some(model) = model {

@@ -32,6 +32,7 @@ mod mail_draft;
 mod mail_hook;
 #[cfg(target_os = "linux")]
 mod mail_kills;
+mod mail_server;
 mod permission;
 mod refusals;
 mod screens;

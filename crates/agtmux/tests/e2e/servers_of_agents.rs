@@ -15,7 +15,8 @@ use tokio_tungstenite::tungstenite::{Message, WebSocket, accept};
 use crate::common::{SCRIPT, TestEnvironment, wait_for};
 
 /// What opencode serves: whatever is written to a fifo, as server-sent events, to one client at a time; and documents,
-/// each from a file beside the fifo. What is posted is written to such a file, and taken unless that is there.
+/// each from a file beside the fifo. What is posted is written to such a file, and taken unless that is there; it dies of what has a
+/// file that says so, and never answers what has another.
 const SERVER: &str = "import os, socket, sys, threading
 server = socket.create_server(('127.0.0.1', int(sys.argv[2])))
 def serve(client):
@@ -26,6 +27,10 @@ def serve(client):
     if method == 'POST':
         status = '404 Not Found' if os.path.exists(document) else '200 OK'
         open(document, 'ab').write(head.read(int(fields['content-length'])))
+        if os.path.exists(document + '.dies'):
+            os._exit(1)
+        if os.path.exists(document + '.hangs'):
+            threading.Event().wait()
         client.sendall(('HTTP/1.1 %s\\r\\nconnection: close\\r\\ncontent-length: 0\\r\\n\\r\\n' % status).encode())
         return client.close()
     if path != '/event':
@@ -127,7 +132,7 @@ fn opencodes_server_is_answered() {
 }
 
 /// Starts an opencode with a server. Gives its pane, and the fifo of its events.
-fn opencode(environment: &TestEnvironment) -> (String, PathBuf) {
+pub(crate) fn opencode(environment: &TestEnvironment) -> (String, PathBuf) {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let (server, events) = (environment.path("server.py"), environment.path("events"));
     fs::write(&server, SERVER).unwrap();
@@ -141,16 +146,13 @@ fn opencode(environment: &TestEnvironment) -> (String, PathBuf) {
 }
 
 /// The server opens its fifo once the daemon has connected.
-fn listened_to(events: &Path) -> File {
+pub(crate) fn listened_to(events: &Path) -> File {
     let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap();
     wait_for("the server to be listened to", || OpenOptions::new().write(true).custom_flags(flags).open(events))
 }
 
-/// A Codex in a pane is a client of a server that it shares with nobody else, so the only thread there is its own.
-#[test]
-fn codexs_server_is_heard() {
-    let environment = TestEnvironment::with_tmux();
-    environment.start_daemon();
+/// Starts a Codex that is the client of a server. Gives its pane, and the server.
+pub(crate) fn codex(environment: &TestEnvironment) -> (String, UnixListener) {
     let socket = environment.path("codex.sock");
     let server = UnixListener::bind(&socket).unwrap();
     let client =
@@ -160,7 +162,15 @@ fn codexs_server_is_heard() {
     let program = environment.program("codex", &format!("{shebang}\n{start}{rest}"));
     let dir = environment.agent_dir();
     let line = format!("AGENT_DIR={} exec {} --remote unix://{}", dir.display(), program.display(), socket.display());
-    let pane = environment.tmux().window("main", &line);
+    (environment.tmux().window("main", &line), server)
+}
+
+/// A Codex in a pane is a client of a server that it shares with nobody else, so the only thread there is its own.
+#[test]
+fn codexs_server_is_heard() {
+    let environment = TestEnvironment::with_tmux();
+    environment.start_daemon();
+    let (pane, server) = codex(&environment);
     let expect = |state: &str| environment.wait_for_pane(&pane, state, |pane| pane["state"] == state);
 
     // The first connection of the two may be the pane's own, which is kept.
@@ -203,11 +213,11 @@ fn codexs_server_is_heard() {
 }
 
 /// The server's end of the daemon's connection to Codex.
-struct Codex(WebSocket<UnixStream>);
+pub(crate) struct Codex(WebSocket<UnixStream>);
 
 impl Codex {
     /// Waits for the daemon. Should another come first, it is kept apart.
-    fn connected(server: &UnixListener, other: &mut Option<UnixStream>) -> Self {
+    pub(crate) fn connected(server: &UnixListener, other: &mut Option<UnixStream>) -> Self {
         loop {
             let (stream, _) = server.accept().unwrap();
             let mut first = [0];
@@ -220,7 +230,7 @@ impl Codex {
     }
 
     /// Answers what a client asks that comes to listen. There is one thread.
-    fn introduce(&mut self, thread: &str, status: Value) {
+    pub(crate) fn introduce(&mut self, thread: &str, status: Value) {
         let initialize = self.asked("initialize");
         self.answer(&initialize, &json!({"userAgent": "codex"}));
         self.asked("initialized");
@@ -232,17 +242,17 @@ impl Codex {
         self.answer(&read, &json!({"thread": thread}));
     }
 
-    fn asked(&mut self, method: &str) -> Value {
+    pub(crate) fn asked(&mut self, method: &str) -> Value {
         let message: Value = serde_json::from_str(self.0.read().unwrap().to_text().unwrap()).unwrap();
         assert_eq!(message["method"], method, "{message}");
         message
     }
 
-    fn answer(&mut self, question: &Value, result: &Value) {
+    pub(crate) fn answer(&mut self, question: &Value, result: &Value) {
         self.0.send(Message::text(json!({"id": question["id"], "result": result}).to_string())).unwrap();
     }
 
-    fn say(&mut self, method: &str, params: &Value) {
+    pub(crate) fn say(&mut self, method: &str, params: &Value) {
         self.0.send(Message::text(json!({"method": method, "params": params}).to_string())).unwrap();
     }
 }

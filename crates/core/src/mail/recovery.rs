@@ -17,7 +17,7 @@ pub enum Trace {
     Unfinished,
     /// The wrapper has submitted it.
     Submitted,
-    /// A hook may have passed it on; only the agent's own record can tell, and it does not.
+    /// A hook or a server may have passed it on; only the agent's own record can tell, and it does not.
     Offered,
     /// There is nobody who could tell; why, for people, if there is more to say than that.
     Nothing {
@@ -40,7 +40,7 @@ pub fn recovered(delivery: &DeliveryId, trace: &Trace) -> MailFact {
             channel: "wrapper".to_owned(),
             evidence: "the wrapper submitted it".to_owned(),
         },
-        Trace::Offered => unconfirmed("the daemon ended while a hook was given it"),
+        Trace::Offered => unconfirmed("the daemon ended while a hook or a server was given it"),
         Trace::Nothing { why: None } => unconfirmed("the daemon ended while it was delivered"),
         Trace::Nothing { why: Some(why) } => {
             unconfirmed(&format!("the daemon ended while it was delivered, and {why}"))

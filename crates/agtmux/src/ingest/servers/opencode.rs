@@ -1,5 +1,6 @@
 //! opencode's own server, where it was started with `--port`: every event as it happens, answers and aborts included.
 
+mod door;
 mod requests;
 mod server;
 
@@ -14,6 +15,7 @@ use http_body_util::BodyExt;
 use serde_json::Value;
 use tokio::time::{sleep, timeout};
 
+use self::door::OpencodeDoor;
 use self::requests::Requests;
 use self::server::{Failure, Server, is_plain};
 use super::sse::Events;
@@ -110,6 +112,8 @@ async fn attend(member: &Member, port: u16, handle: &Handle) -> Result<(), Silen
     // Asked when the events are heard already, so that nothing falls between.
     let mut has_spoken = listening.restate().await?;
     listening.read_again().await?;
+    let door = OpencodeDoor { runtime: member.runtime.clone(), server, handle: handle.clone() };
+    let _door = handle.doors().open(member.runtime.clone(), Arc::new(door));
     while let Ok(Some(Ok(frame))) = timeout(SILENCE, body.frame()).await {
         for event in frame.data_ref().map(|piece| events.take(piece)).unwrap_or_default() {
             has_spoken |= listening.tell(&event).await?;

@@ -1,0 +1,190 @@
+//! Messages that an agent is given by its own server: without a key, once, and typed instead where the server is of no use. The servers
+//! are scripted; the real ones are in the lab.
+
+use std::fs::{self, File};
+use std::io::Write;
+
+use serde_json::{Value, json};
+
+use crate::common::{TestEnvironment, wait_for};
+use crate::servers_of_agents::{listened_to, opencode};
+
+/// What the server is posted when it is to prompt its model.
+const PROMPT: &str = "session-ses_1-prompt_async.json";
+
+/// An opencode at rest whose pane shows its one conversation.
+struct Opencode {
+    environment: TestEnvironment,
+    pane: String,
+    events: File,
+}
+
+impl Opencode {
+    fn start() -> Self {
+        let environment = TestEnvironment::with_tmux();
+        environment.start_daemon();
+        let document = |name: &str, document: Value| fs::write(environment.path(name), document.to_string()).unwrap();
+        document("session?limit=1000.json", json!([{"id": "ses_1", "title": "A title"}]));
+        document("session-ses_1-message?limit=20.json", messages());
+        let (pane, events) = opencode(&environment);
+        environment.tmux().run(&["select-pane", "-t", &pane, "-T", "OC | A title"]);
+        let mut opencode = Self { pane, events: listened_to(&events), environment };
+        opencode.status("busy");
+        opencode.expect("running");
+        opencode.status("idle");
+        opencode.expect("completed");
+        opencode
+    }
+
+    fn say(&mut self, kind: &str, properties: &Value) {
+        writeln!(self.events, "{}", json!({"type": kind, "properties": properties})).unwrap();
+    }
+
+    fn status(&mut self, status: &str) {
+        self.say("session.status", &json!({"sessionID": "ses_1", "status": {"type": status}}));
+    }
+
+    #[track_caller]
+    fn expect(&self, state: &str) {
+        self.environment.wait_for_pane(&self.pane, state, |pane| pane["state"] == state);
+    }
+
+    #[track_caller]
+    fn send(&self, id: &str) {
+        self.environment.agtmux(&["sm", "send", &self.pane, "hello", "--id", id]).ok();
+    }
+
+    #[track_caller]
+    fn wait_until(&self, id: &str, what: &str, is_so: impl Fn(&Value) -> bool) -> Value {
+        wait_until(&self.environment, id, what, is_so)
+    }
+
+    /// What the server was posted, once it was.
+    #[track_caller]
+    fn posted(&self) -> Value {
+        wait_for("the server to be given something", || {
+            let posted = fs::read_to_string(self.environment.path(PROMPT)).map_err(|error| error.to_string())?;
+            serde_json::from_str(&posted).map_err(|error| format!("{error}: {posted}"))
+        })
+    }
+}
+
+/// What the server lists of the conversation.
+fn messages() -> Value {
+    let info = json!({"role": "user", "agent": "plan", "model": {"providerID": "p", "modelID": "m"}});
+    json!([{"info": info, "parts": [{"type": "text", "text": "say hello"}]}])
+}
+
+#[track_caller]
+fn wait_until(environment: &TestEnvironment, id: &str, what: &str, is_so: impl Fn(&Value) -> bool) -> Value {
+    wait_for(what, || {
+        let message = environment.agtmux(&["sm", "show", id, "--json"]).ok().json();
+        if is_so(&message) { Ok(message) } else { Err(format!("{message:#}")) }
+    })
+}
+
+fn steps(message: &Value) -> Vec<&str> {
+    message["steps"].as_array().unwrap().iter().map(|step| step["to"].as_str().unwrap()).collect()
+}
+
+fn text_of(prompt: &Value) -> &str {
+    prompt["parts"][0]["text"].as_str().unwrap()
+}
+
+fn has_step(message: &Value, why: &str) -> bool {
+    message["steps"].as_array().unwrap().iter().any(|step| step["why"].as_str().unwrap().contains(why))
+}
+
+/// Given at the server, in the manner of the prompt before, and confirmed by what the server says stands in the person's place.
+#[test]
+fn opencode_is_given_a_message_by_its_server() {
+    let mut opencode = Opencode::start();
+    opencode.send("letter");
+    let posted = opencode.posted();
+    let text = text_of(&posted).to_owned();
+    assert!(text.contains(" via sm send id=letter.") && text.ends_with("]\nhello"), "{text}");
+    assert_eq!((&posted["agent"], &posted["model"]), (&"plan".into(), &json!({"providerID": "p", "modelID": "m"})));
+    let submitted = opencode.wait_until("letter", "it to be submitted", |message| message["status"] == "submitted");
+    assert_eq!(submitted["channel"], "server", "{submitted:#}");
+    assert_eq!(submitted["channel_reason"], "opencode's server takes it without a key");
+    // Neither what the model says nor what a file holds was given to it.
+    let part = |message: &str, synthetic: bool| json!({"sessionID": "ses_1", "part": {"type": "text", "text": text, "messageID": message, "synthetic": synthetic}});
+    let info = |id: &str, role: &str| json!({"sessionID": "ses_1", "info": {"id": id, "role": role}});
+    opencode.say("message.updated", &info("msg_1", "assistant"));
+    opencode.say("message.part.updated", &part("msg_1", false));
+    opencode.say("message.updated", &info("msg_2", "user"));
+    opencode.say("message.part.updated", &part("msg_2", true));
+    opencode.status("busy");
+    opencode.expect("running");
+    let still = opencode.wait_until("letter", "it to be submitted", |_| true);
+    assert_eq!(still["status"], "submitted", "{still:#}");
+    opencode.say("message.part.updated", &part("msg_2", false));
+    let confirmed = opencode.wait_until("letter", "it to be confirmed", |message| message["status"] == "confirmed");
+    assert_eq!(
+        (&confirmed["steps"].as_array().unwrap().last().unwrap()["why"], &confirmed["channel"]),
+        (&"server".into(), &"server".into())
+    );
+}
+
+/// A server that ends when it was given something leaves it open whether its model has it: it is not given it again (F54).
+#[test]
+fn what_a_server_that_dies_was_given_is_not_given_again() {
+    let opencode = Opencode::start();
+    fs::write(opencode.environment.path(&format!("{PROMPT}.dies")), "").unwrap();
+    opencode.send("letter");
+    let unconfirmed =
+        opencode.wait_until("letter", "it to be unconfirmed", |message| message["status"] == "unconfirmed");
+    assert!(has_step(&unconfirmed, "opencode's server was given it, and"), "{unconfirmed:#}");
+    // Once, or this would be no JSON any more.
+    assert!(text_of(&opencode.posted()).ends_with("hello"));
+    assert_eq!(steps(&unconfirmed), ["queued", "leased", "started", "unconfirmed"]);
+}
+
+/// What the server refuses, its model surely has not: it is typed.
+#[test]
+fn what_a_server_refuses_is_typed() {
+    let opencode = Opencode::start();
+    fs::write(opencode.environment.path(PROMPT), "").unwrap();
+    opencode.send("letter");
+    let typed = "does not show a composer that takes text";
+    let tried = opencode.wait_until("letter", "it to be typed", |message| {
+        has_step(message, "opencode's server refused it: it answers 404 Not Found") && has_step(message, typed)
+    });
+    assert_ne!(tried["status"], "unconfirmed", "{tried:#}");
+}
+
+/// A server is given nothing while it says that a turn is under way, or where the pane does not show the conversation.
+#[test]
+fn a_server_is_given_nothing_out_of_turn() {
+    let opencode = Opencode::start();
+    let environment = &opencode.environment;
+    fs::write(environment.path("session-status.json"), json!({"ses_1": {"type": "busy"}}).to_string()).unwrap();
+    opencode.send("letter");
+    opencode.wait_until("letter", "it to wait", |message| has_step(message, "server says that a turn is under way"));
+    fs::write(environment.path("question.json"), json!([{"id": "que_1", "sessionID": "ses_1"}]).to_string()).unwrap();
+    opencode.wait_until("letter", "it to wait", |message| has_step(message, "server says that it waits for an answer"));
+    assert!(!environment.path(PROMPT).exists());
+    environment.tmux().run(&["select-pane", "-t", &opencode.pane, "-T", "OpenCode"]);
+    opencode.wait_until("letter", "it to be typed", |message| {
+        has_step(message, "does not show a composer that takes text")
+    });
+    assert!(!environment.path(PROMPT).exists());
+}
+
+/// What a daemon that was killed has given to a server is looked for in the conversation by the next one (I2).
+#[test]
+fn the_next_daemon_finds_what_a_server_was_given() {
+    let opencode = Opencode::start();
+    let environment = &opencode.environment;
+    fs::write(environment.path(&format!("{PROMPT}.hangs")), "").unwrap();
+    opencode.send("letter");
+    let posted = opencode.posted();
+    environment.kill_daemon();
+    let given = json!([{"info": {"role": "user"}, "parts": [{"type": "text", "text": text_of(&posted)}]}]);
+    fs::write(environment.path("session?roots=true&limit=32.json"), json!([{"id": "ses_1"}]).to_string()).unwrap();
+    fs::write(environment.path("session-ses_1-message?limit=20.json"), given.to_string()).unwrap();
+    environment.start_daemon();
+    let confirmed = opencode.wait_until("letter", "it to be confirmed", |message| message["status"] == "confirmed");
+    assert_eq!(confirmed["steps"].as_array().unwrap().last().unwrap()["why"], "server", "{confirmed:#}");
+    assert_eq!(opencode.posted(), posted, "it was given once");
+}
