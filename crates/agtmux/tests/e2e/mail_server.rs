@@ -7,7 +7,7 @@ use std::io::Write;
 use serde_json::{Value, json};
 
 use crate::common::{TestEnvironment, wait_for};
-use crate::servers_of_agents::{listened_to, opencode};
+use crate::servers_of_agents::{Codex, codex, listened_to, opencode};
 
 /// What the server is posted when it is to prompt its model.
 const PROMPT: &str = "session-ses_1-prompt_async.json";
@@ -187,4 +187,51 @@ fn the_next_daemon_finds_what_a_server_was_given() {
     let confirmed = opencode.wait_until("letter", "it to be confirmed", |message| message["status"] == "confirmed");
     assert_eq!(confirmed["steps"].as_array().unwrap().last().unwrap()["why"], "server", "{confirmed:#}");
     assert_eq!(opencode.posted(), posted, "it was given once");
+}
+
+/// Codex's server is given a turn under the delivery's id. When it is lost before it answers, nothing is given again; when it is back it
+/// is asked what its thread holds (F54).
+#[test]
+fn codex_is_given_a_message_by_its_server_once() {
+    let environment = TestEnvironment::with_tmux();
+    environment.start_daemon();
+    let (pane, server) = codex(&environment);
+    let mut client = None;
+    let idle = json!({"type": "idle"});
+    let mut daemon = Codex::connected(&server, &mut client);
+    daemon.introduce("t1", idle.clone());
+    if client.is_none() {
+        client = Some(server.accept().unwrap().0);
+        daemon.say("thread/status/changed", &json!({"threadId": "t1", "status": idle}));
+    }
+    environment.wait_for_pane(&pane, "it to be at rest", |pane| pane["state"] == "idle");
+    environment.agtmux(&["sm", "send", &pane, "hello", "--id", "letter"]).ok();
+    let look = daemon.asked("thread/read");
+    daemon.answer(&look, &json!({"thread": {"id": "t1", "status": {"type": "active", "activeFlags": []}}}));
+    wait_until(&environment, "letter", "it to wait", |message| {
+        has_step(message, "server says that a turn is under way")
+    });
+    let look = daemon.asked("thread/read");
+    daemon.answer(&look, &json!({"thread": {"id": "t1", "status": idle}}));
+    let given = daemon.asked("turn/start")["params"].clone();
+    assert_eq!((&given["threadId"], &given["input"][0]["type"]), (&"t1".into(), &"text".into()));
+    assert!(given["clientUserMessageId"].as_str().unwrap().starts_with("dl_"), "{given}");
+    let text = given["input"][0]["text"].as_str().unwrap().to_owned();
+    assert!(text.contains(" via sm send id=letter.") && text.ends_with("]\nhello"), "{text}");
+    drop(daemon);
+    let mut daemon = Codex::connected(&server, &mut client);
+    daemon.introduce("t1", idle);
+    let items = daemon.asked("thread/items/list");
+    let item = |kind: &str| json!({"turnId": "u", "item": {"type": kind, "content": [{"type": "text", "text": text}]}});
+    daemon.answer(&items, &json!({"data": [item("agentMessage")]}));
+    wait_until(&environment, "letter", "it to be unconfirmed", |message| message["status"] == "unconfirmed");
+    drop(daemon);
+    let mut daemon = Codex::connected(&server, &mut client);
+    daemon.introduce("t1", json!({"type": "idle"}));
+    let items = daemon.asked("thread/items/list");
+    daemon.answer(&items, &json!({"data": [item("userMessage")]}));
+    let confirmed =
+        wait_until(&environment, "letter", "it to be confirmed", |message| message["status"] == "confirmed");
+    let way = ["queued", "leased", "queued", "leased", "started", "unconfirmed", "confirmed"];
+    assert_eq!(steps(&confirmed), way, "{confirmed:#}");
 }

@@ -1,5 +1,5 @@
 //! One connection to a server: JSON-RPC in a WebSocket over a unix socket. It asks which threads there are and listens;
-//! nothing is subscribed to, resumed or answered.
+//! nothing is subscribed to, resumed or answered. For each pane whose thread is known for sure there is a [`CodexDoor`] to it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,8 +18,11 @@ use tokio::time::{sleep, timeout};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 
+use super::door::CodexDoor;
+use super::line::Line;
 use super::{Members, place};
 use crate::daemon::Handle;
+use crate::daemon::doors::Opened;
 use crate::daemon::roster::{Conversation, Member};
 use crate::daemon::said::Said;
 use crate::error::CommandError;
@@ -81,7 +84,9 @@ async fn attend(
         .map_err(|_elapsed| "it does not answer".to_owned())
         .and_then(|opened| opened)
         .map_err(Silence::Server)?;
-    let mut listening = Listening { bound, server: CodexAppServer::default(), clients, told: BTreeMap::new(), handle };
+    let (line, mut calls) = Line::new();
+    let (server, told) = (CodexAppServer::default(), BTreeMap::new());
+    let mut listening = Listening { bound, server, clients, told, line, handle };
     let initialize = json!({"id": INITIALIZE, "method": "initialize", "params": {
         "clientInfo": {"name": "agtmux", "title": null, "version": env!("CARGO_PKG_VERSION")}, "capabilities": null}});
     let mut questions = vec![initialize];
@@ -97,12 +102,17 @@ async fn attend(
                     let Ok(message) = serde_json::from_str::<Value>(&text) else {
                         continue;
                     };
+                    calls.answer(&message);
                     questions = listening.answer(&message);
                     listening.server.message(&message)
                 }
                 Some(Ok(Message::Close(_)) | Err(_)) | None => return listening.take_back().await,
                 Some(Ok(_)) => continue,
             },
+            call = calls.next() => {
+                questions.push(calls.ask(call));
+                continue;
+            }
             changed = members.changed() => match changed {
                 Ok(()) => None,
                 Err(_nobody_left) => return Ok(()),
@@ -133,8 +143,17 @@ struct Listening<'a> {
     server: CodexAppServer,
     clients: &'a mut CodexClients,
     /// Who was told of which thread.
-    told: BTreeMap<RuntimeId, (Arc<Member>, String)>,
+    told: BTreeMap<RuntimeId, Told>,
+    /// For those who have something to ask.
+    line: Line,
     handle: &'a Handle,
+}
+
+/// A client whose thread is known.
+struct Told {
+    member: Arc<Member>,
+    thread: String,
+    _door: Opened,
 }
 
 impl Listening<'_> {
@@ -163,9 +182,8 @@ impl Listening<'_> {
     async fn tell(&mut self, members: &Members, news: Option<ThreadNews>) -> Result<(), Silence> {
         let connected = connected(members, &self.bound).await;
         let shown = self.clients.update(&connected, &self.server.threads());
-        let gone: Vec<_> =
-            self.told.extract_if(.., |runtime, (_, thread)| shown.get(runtime) != Some(thread)).collect();
-        for (_, (member, _)) in gone {
+        let gone: Vec<_> = self.told.extract_if(.., |runtime, told| shown.get(runtime) != Some(&told.thread)).collect();
+        for (_, Told { member, .. }) in gone {
             self.say(&member, vec![Reading::new(Signal::Withdrawn)]).await?;
         }
         for (runtime, thread) in shown {
@@ -180,7 +198,12 @@ impl Listening<'_> {
             let conversation = Conversation { session: Some(thread.clone()), ..Conversation::default() };
             self.handle.conversation(runtime.clone(), conversation).await?;
             self.say(member, self.server.standing(&thread)).await?;
-            self.told.insert(runtime, (Arc::clone(member), thread));
+            let (line, handle) = (self.line.clone(), self.handle.clone());
+            let door = CodexDoor { runtime: runtime.clone(), thread: thread.clone(), line, handle };
+            // Apart, since what it asks is passed on by this very loop.
+            tokio::spawn(door.clone().read_again());
+            let door = self.handle.doors().open(runtime.clone(), Arc::new(door));
+            self.told.insert(runtime, Told { member: Arc::clone(member), thread, _door: door });
         }
         Ok(())
     }
@@ -194,7 +217,7 @@ impl Listening<'_> {
 
     /// The server is heard no more.
     async fn take_back(self) -> Result<(), Silence> {
-        for (member, _) in self.told.values() {
+        for Told { member, .. } in self.told.values() {
             self.say(member, vec![Reading::new(Signal::Withdrawn)]).await?;
         }
         Ok(())

@@ -1,5 +1,7 @@
 //! Codex's app server, to which its panes may be clients: one listener for each server, whoever shares it.
 
+mod door;
+mod line;
 mod listener;
 mod place;
 
