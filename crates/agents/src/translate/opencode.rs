@@ -15,13 +15,18 @@ use crate::reading::Reading;
 pub use prompts::{OpencodePrompts, opencode_shows};
 
 const SAYS_NOTHING: &[&str] = &[
+    "catalog.updated",
+    "integration.updated",
     "message.part.delta",
     "message.part.updated",
     "message.updated",
+    "plugin.added",
     "plugin.init",
+    "reference.updated",
     "server.connected",
     "server.heartbeat",
     "session.created",
+    "session.diff",
     "session.updated",
     "tui.command.execute",
     "tui.prompt.append",
