@@ -140,10 +140,11 @@ impl Day {
                 self.sync();
             }
             Deed::Again(which) if world.is_up => {
-                if let Some(letter) = world.accepted.get(*which).cloned() {
+                let letter = world.accepted.get(*which).cloned();
+                // One that nobody remembers any more would be another message.
+                if let Some(letter) = letter.filter(|letter| world.engine.state().mail.get(&letter.id).is_some()) {
                     let before = world.accepted.len();
                     world.post(letter, None);
-                    // One that nobody remembers any more would be another message; here all are remembered.
                     if world.accepted.len() != before {
                         return Err("accepted twice".to_owned());
                     }
@@ -303,6 +304,9 @@ impl Day {
         }
         self.world.act(&Act::Lease);
         self.note_times();
+        let letters = self.world.engine.state().mail.letters.iter();
+        let over = letters.filter(|(_, entry)| entry.stage.ended().is_some()).map(|(id, _)| id.clone());
+        self.world.over.extend(over.collect::<Vec<_>>());
     }
 
     /// Notes whose time has come, and how late that was seen by a daemon that could have seen it.

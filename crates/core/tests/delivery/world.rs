@@ -76,6 +76,8 @@ pub(crate) struct World {
     pub(crate) deliveries: u32,
     /// The messages for which a turn was interrupted.
     pub(crate) interrupted: BTreeSet<MailId>,
+    /// Messages that have come to an end. Many later they are remembered no more.
+    pub(crate) over: BTreeSet<MailId>,
     /// How often in a row the daemon saw each agent go on with its turn.
     pub(crate) answered: BTreeMap<usize, u32>,
     /// How long a person's text has to be left alone before it may be put aside.
@@ -98,6 +100,7 @@ impl World {
             pasted: BTreeMap::new(),
             deliveries: 0,
             interrupted: BTreeSet::new(),
+            over: BTreeSet::new(),
             answered: BTreeMap::new(),
             stale: Span::seconds(10),
         };
@@ -370,7 +373,9 @@ impl World {
 
     fn wrong_with(&self, letter: &Letter) -> Option<&'static str> {
         let mail = &self.engine.state().mail;
-        let Some(entry) = mail.get(&letter.id) else { return Some("lost") };
+        let Some(entry) = mail.get(&letter.id) else {
+            return (!self.over.contains(&letter.id)).then_some("lost");
+        };
         let queued = mail.boxes.values().flat_map(|mailbox| &mailbox.queue).filter(|id| **id == letter.id).count();
         let under_way = mail.boxes.values().filter_map(|mailbox| mailbox.under_way.as_ref());
         let carried: Vec<_> = under_way.filter(|delivery| delivery.letters.contains(&letter.id)).collect();
