@@ -10,7 +10,6 @@ use std::sync::Arc;
 use agtmux_core::action::{Conditions, Verb, Wish};
 use agtmux_core::id::ActionId;
 use agtmux_core::mail::{DeliveryId, MailFact, Mode};
-use agtmux_core::time::Timestamp;
 use agtmux_tmux::list::{self, Detail};
 use agtmux_tmux::{PaneId, Plain};
 use agtmux_wire::action::Aim;
@@ -107,7 +106,7 @@ impl Hands {
             verb: Verb::Send,
             reference: format!("runtime:{}", gift.load.runtime),
             conditions: Conditions::default(),
-            at: Timestamp(jiff::Timestamp::now().as_millisecond()),
+            at: self.handle.now(),
         };
         let snapshot = self.handle.prepare(wish, actor.clone()).await?;
         let aim = Aim { snapshot_id: Some(snapshot.action.to_string()), ..Aim::default() };

@@ -31,7 +31,7 @@ use std::sync::Arc;
 use agtmux_core::action::{Actor, Conditions, Snapshot, Step, Verb, Wish};
 use agtmux_core::id::ActionId;
 use agtmux_core::state::State;
-use agtmux_core::time::{Span, Timestamp};
+use agtmux_core::time::Span;
 use agtmux_wire::action::Aim;
 use agtmux_wire::error::ErrorCode;
 
@@ -93,7 +93,7 @@ impl Hands {
             Ok(understood) => understood,
             Err(error) => return Err(self.refuse(verb, &said.unwrap_or_default(), actor, error).await),
         };
-        let at = Timestamp(jiff::Timestamp::now().as_millisecond());
+        let at = self.handle.now();
         self.handle.prepare(Wish { action: new_action(), verb, reference, conditions, at }, actor).await
     }
 

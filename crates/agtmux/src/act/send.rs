@@ -23,7 +23,6 @@ use agtmux_agents::send::{Body, Objection, SendRules};
 use agtmux_core::action::{Actor, AimedAt, Conditions, Snapshot, Verb, Wish};
 use agtmux_core::id::{ActionId, RuntimeId};
 use agtmux_core::mail::DeliveryId;
-use agtmux_core::time::Timestamp;
 use agtmux_tmux::act::Guard;
 use agtmux_wire::SCHEMA_VERSION;
 use agtmux_wire::action::Aim;
@@ -86,7 +85,7 @@ pub async fn send_mail(
         verb: Verb::Send,
         reference: format!("runtime:{runtime}"),
         conditions: Conditions::default(),
-        at: Timestamp(jiff::Timestamp::now().as_millisecond()),
+        at: hands.handle.now(),
     };
     let snapshot = hands.handle.prepare(wish, actor.clone()).await?;
     let aim = Aim { snapshot_id: Some(snapshot.action.to_string()), ..Aim::default() };
@@ -328,8 +327,7 @@ impl Desk {
 impl Hands {
     /// Whether what an action was decided on is still so.
     pub(super) async fn recheck(&self, snapshot: &Snapshot) -> Result<(), CommandError> {
-        let snapshot = snapshot.clone();
-        let now = Timestamp(jiff::Timestamp::now().as_millisecond());
+        let (snapshot, now) = (snapshot.clone(), self.handle.now());
         let checked = self.handle.read(move |world| world.engine.recheck(&snapshot, now)).await?;
         checked.map_err(CommandError::from)
     }

@@ -32,11 +32,12 @@ pub async fn health(State(api): State<Api>) -> Answer<Health> {
 
 async fn describe(handle: &Handle) -> Result<DaemonStatus, CommandError> {
     let hooks = handle.hooks().now();
-    handle.read(move |world| status_of(world, hooks)).await
+    let now = handle.now();
+    handle.read(move |world| status_of(world, hooks, now)).await
 }
 
-fn status_of(world: &World, hooks: HookCounts) -> DaemonStatus {
-    let uptime_ms = jiff::Timestamp::now().as_millisecond() - world.about.started_at.0;
+fn status_of(world: &World, hooks: HookCounts, now: Timestamp) -> DaemonStatus {
+    let uptime_ms = now.0 - world.about.started_at.0;
     DaemonStatus {
         pid: std::process::id(),
         version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -9,10 +9,12 @@ use agtmux_core::engine::Disposition;
 use agtmux_core::id::{ActionId, RuntimeId};
 use agtmux_core::signal::SignalEvent;
 use agtmux_core::state::State;
+use agtmux_core::time::Timestamp;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
 use super::actions::Ask;
 use super::capabilities::Capabilities;
+use super::clock::Clock;
 use super::doors::Doors;
 use super::gone;
 use super::hook_figures::HookFigures;
@@ -114,6 +116,7 @@ pub enum Start {
 /// A handle on the main loop.
 #[derive(Clone)]
 pub struct Handle {
+    pub(super) clock: Clock,
     pub(super) inputs: mpsc::Sender<Input>,
     pub(super) synced: watch::Receiver<bool>,
     pub(super) roster: watch::Receiver<Arc<Roster>>,
@@ -126,6 +129,11 @@ pub struct Handle {
 }
 
 impl Handle {
+    /// The time by the daemon's own clock. Whatever is compared with what is logged has to be of this one: the machine's may be set.
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
     /// The capabilities that agents were given.
     pub fn capabilities(&self) -> &Capabilities {
         &self.capabilities

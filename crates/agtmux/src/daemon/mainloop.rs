@@ -44,9 +44,9 @@ const SNAPSHOT_AFTER: u64 = 5_000;
 const RETAIN_EVERY: Duration = Duration::from_secs(6 * 60 * 60);
 
 /// The longest sleep, and the longest before something that is due at a time. The deadline is on a clock that goes on during suspend,
-/// the sleep is not: so much later, at most, is noticed after a suspend what came due in it.
+/// the sleep is not: so much later, at most, is noticed after a suspend what came due in it. A second is promised.
 const LONGEST_SLEEP: Duration = Duration::from_secs(30);
-const LONGEST_NAP: Duration = Duration::from_secs(1);
+const LONGEST_NAP: Duration = Duration::from_millis(750);
 
 /// Places of the stream that are reserved ahead, so that none is handed out twice, whatever happens.
 const RESERVE: u64 = 10_000;

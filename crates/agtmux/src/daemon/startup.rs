@@ -149,6 +149,7 @@ pub async fn start(options: &Options) -> Result<Started, CommandError> {
         mainloop.watch(&socket);
     }
     let handle = Handle {
+        clock,
         inputs,
         synced: is_synced,
         roster: members,

@@ -28,6 +28,8 @@ mod kill;
 mod link;
 mod list;
 mod mail;
+#[cfg(target_os = "linux")]
+mod mail_clocks;
 mod mail_draft;
 mod mail_hook;
 #[cfg(target_os = "linux")]

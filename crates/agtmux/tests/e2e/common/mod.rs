@@ -1,6 +1,8 @@
 //! What the tests stand on: an isolated environment, tmux servers, scripted agents, and waiting with a deadline.
 
 mod agent;
+#[cfg(target_os = "linux")]
+mod clocks;
 mod conversation;
 mod environment;
 mod http;
@@ -11,6 +13,8 @@ mod tui;
 mod wait;
 
 pub(crate) use agent::{FakeAgent, SCRIPT};
+#[cfg(target_os = "linux")]
+pub(crate) use clocks::MovedDaemon;
 pub(crate) use environment::{AGTMUX, TestEnvironment};
 pub(crate) use http::{raw_request, request};
 pub(crate) use run::{Background, Run};
