@@ -61,7 +61,8 @@ fn client_row(record: &Record) -> Option<ClientRow> {
     })
 }
 
-/// Shows a line for a few seconds to everybody who looks at a pane, in their status line. No key is eaten by it, and nothing moves.
+/// Shows a line for a few seconds to everybody who looks at a pane, in their status line. A key ends it and goes where it would have
+/// gone: with `-N` tmux would eat all keys for as long as the line is there.
 ///
 /// # Errors
 /// Fails when the server is gone or does not answer in time.
@@ -73,7 +74,7 @@ pub async fn tell(
 ) -> Result<(), ClientError> {
     let clients = clients(client, deadline).await?;
     for row in clients.iter().filter(|row| row.pane == pane && !row.is_control) {
-        let show = Command::new("display-message").opt("-c", &row.name).opt("-d", "4000").flag("-N").arg(line);
+        let show = Command::new("display-message").opt("-c", &row.name).opt("-d", "4000").arg(line);
         client.run_script(&Script::from(&show), deadline).await?;
     }
     Ok(())

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::common::{Composer, TestEnvironment, wait_for};
+use crate::common::{Composer, Terminal, TestEnvironment, wait_for};
 
 /// Without a stash of the agent's own.
 const CLEARED: &str = "contract = 1\nextends = \"claude\"\naside = { clear = [\"C-e\", \"C-u\"] }\n";
@@ -66,6 +66,28 @@ fn an_old_draft_makes_room_and_comes_back() {
         shows(&environment, &composer, "half a thought");
         assert_apart(&composer, 2);
     }
+}
+
+/// I3: what is said in the status line takes no key from whoever types on that very moment.
+#[test]
+fn whoever_comes_back_types_on_while_they_are_told_of_it() {
+    let environment = environment(2);
+    environment.start_daemon();
+    let composer = Composer::start(&environment, "tells=1 stash=1");
+    environment.tmux().run(&["select-window", "-t", &composer.pane]);
+    let line = format!("exec tmux -S {} attach-session -t =main", environment.tmux().path().display());
+    let mut terminal = Terminal::start(&environment, &line);
+    terminal.wait_for("❯");
+    terminal.keys("half a");
+    shows(&environment, &composer, "half a");
+    environment.agtmux(&["sm", "send", &composer.pane, "hello", "--id", "m1"]).ok();
+    terminal.wait_for("was put aside while a message was delivered");
+    terminal.keys(" thought\r");
+    wait_for("the line to be submitted", || {
+        let submitted = composer.submitted();
+        if submitted.last().is_some_and(|last| last == "half a thought") { Ok(()) } else { Err(submitted.join("\n")) }
+    });
+    assert_eq!(composer.submitted().len(), 2, "{:#?}", composer.submitted());
 }
 
 /// Somebody who writes is not disturbed, and it shows what the message waits for.
