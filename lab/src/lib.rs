@@ -7,6 +7,7 @@ pub mod alike;
 mod follower;
 mod home;
 pub mod install;
+pub mod mail;
 pub mod model;
 mod place;
 pub mod play;

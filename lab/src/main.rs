@@ -11,7 +11,7 @@ use agtmux_lab::install::Packages;
 use agtmux_lab::model::Server;
 use agtmux_lab::play::{Manner, Outcome, agtmux_beside_us, play};
 use agtmux_lab::story::Story;
-use agtmux_lab::{report, ring, stories, typing};
+use agtmux_lab::{mail, report, ring, stories, typing};
 use agtmux_typist::report::failures;
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::{Args, Parser, Subcommand};
@@ -40,6 +40,8 @@ enum Command {
     Alike(AlikeArguments),
     /// Let somebody type into wrapped agents while messages are sent, and say what became of each
     Type(TypeArguments),
+    /// Let somebody type into agents, in the wrapper and without it, while they get mail, and say what became of each
+    Mail(MailArguments),
     /// Let three agents talk over `sm` while somebody types into two of them and the daemon is killed
     Ring(RingArguments),
 }
@@ -71,6 +73,28 @@ struct TypeArguments {
     /// How many messages are in one conversation at most
     #[arg(long, default_value_t = 50)]
     conversation: usize,
+}
+
+#[derive(Debug, Args)]
+struct MailArguments {
+    /// The agents: `claude`, `codex`
+    #[arg(required = true)]
+    agents: Vec<String>,
+    /// How many messages are sent to each, in the wrapper and without it
+    #[arg(long, default_value_t = 8)]
+    messages: usize,
+    /// Only in the wrapper
+    #[arg(long)]
+    wrapped: bool,
+    /// Only without it
+    #[arg(long, conflicts_with = "wrapped")]
+    bare: bool,
+    /// How many messages are in one conversation at most
+    #[arg(long, default_value_t = 50)]
+    conversation: usize,
+    /// Keep what there is to know of a conversation that went wrong in this folder
+    #[arg(long)]
+    keep: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -140,6 +164,7 @@ async fn command(command: Command) -> Result<ExitCode> {
         Command::Run(arguments) => return run(arguments).await,
         Command::Alike(arguments) => return compare(arguments).await,
         Command::Type(arguments) => return type_into(arguments).await,
+        Command::Mail(arguments) => return mail_to(arguments).await,
         Command::Ring(arguments) => {
             let (packages, agtmux) = (Packages::ready()?, agtmux_beside_us()?);
             let killed = arguments.kill_every.map(std::time::Duration::from_secs);
@@ -224,6 +249,30 @@ async fn type_into(arguments: TypeArguments) -> Result<ExitCode> {
         let (strays, overtaken, put_off) = (typed.strays.len(), typed.overtaken, typed.put_off);
         writeln!(stdout(), "{agent}: {strays} strays, {overtaken} overtaken in its queue, put off {put_off} times")?;
         clean &= typed.is_clean();
+    }
+    Ok(if clean { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+async fn mail_to(arguments: MailArguments) -> Result<ExitCode> {
+    let (packages, agtmux) = (Packages::ready()?, agtmux_beside_us()?);
+    let mut clean = true;
+    for name in &arguments.agents {
+        let agent = Agent::from_name(name).with_context(|| format!("there is no agent {name}"))?;
+        for wrapped in [true, false] {
+            if wrapped && arguments.bare || !wrapped && arguments.wrapped {
+                continue;
+            }
+            let how = if wrapped { "in the wrapper" } else { "without the wrapper" };
+            let mut mailed = mail::Mailed::default();
+            while mailed.messages.len() < arguments.messages {
+                let messages = (arguments.messages - mailed.messages.len()).min(arguments.conversation);
+                let keep = arguments.keep.as_deref();
+                mailed += mail::converse(agent, &packages, &agtmux, wrapped, messages, keep).await?;
+                write!(stderr(), "{agent} {how}, so far: {mailed}")?;
+            }
+            write!(stdout(), "{agent} {how}: {mailed}")?;
+            clean &= mailed.is_clean();
+        }
     }
     Ok(if clean { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

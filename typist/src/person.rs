@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Result, bail};
 use fastrand::Rng;
@@ -21,6 +21,10 @@ const ARRIVAL: Duration = Duration::from_secs(15);
 const DRAWN: Duration = Duration::from_secs(4);
 const REACTION: Duration = Duration::from_millis(200);
 
+/// How long somebody who dawdles leaves a line, in seconds, and between how many keys that happens once.
+const AWAY: std::ops::Range<u64> = 5..10;
+const DAWDLES: u32 = 400;
+
 /// How long tmux may take to enter or leave a mode.
 const MODE: Duration = Duration::from_secs(10);
 
@@ -36,8 +40,12 @@ pub struct Person {
     random: Rng,
     /// So many times as fast as people type.
     haste: f64,
+    /// Whether they leave a line half written now and then, for longer than a thought takes.
+    dawdles: bool,
     /// Everything typed, in order.
     lines: Vec<String>,
+    /// What was done and when, for somebody who looks for what went wrong.
+    diary: Vec<String>,
 }
 
 impl Person {
@@ -65,7 +73,29 @@ impl Person {
             sleep(Duration::from_millis(20));
         }
         let (tmux, pane, journal) = (tmux.clone(), pane.to_owned(), Reader::of(journal));
-        Ok(Self { clients, seat: 0, tmux, pane, journal, random, haste, lines: Vec::new() })
+        Ok(Self {
+            clients,
+            seat: 0,
+            tmux,
+            pane,
+            journal,
+            random,
+            haste,
+            dawdles: false,
+            lines: Vec::new(),
+            diary: Vec::new(),
+        })
+    }
+
+    /// The same one, who also leaves lines half written for a while.
+    #[must_use]
+    pub fn dawdling(self) -> Self {
+        Self { dawdles: true, ..self }
+    }
+
+    /// Types so many times as fast as people from now on.
+    pub fn hurry(&mut self, haste: f64) {
+        self.haste = haste;
     }
 
     /// Types one line, Enter included, and thinks for a while.
@@ -78,13 +108,21 @@ impl Person {
             self.pause(stroke.after);
             match self.random.u32(..600) {
                 _ if stroke.rest => {}
-                0 => self.look_back()?,
+                0 => {
+                    self.note("looks back");
+                    self.look_back()?;
+                }
                 1..4 => self.resize()?,
                 _ => {}
+            }
+            if self.dawdles && !stroke.rest && self.random.u32(..DAWDLES) == 0 {
+                self.note("leaves");
+                sleep(Duration::from_secs(self.random.u64(AWAY)));
             }
             if stroke.look {
                 self.look()?;
             }
+            self.note(&format!("presses {:?}", String::from_utf8_lossy(&stroke.bytes)));
             self.clients[self.seat].press(&stroke.bytes)?;
         }
         let thought = Duration::from_millis(self.random.u64(200..4_000));
@@ -96,6 +134,19 @@ impl Person {
     #[must_use]
     pub fn lines(&self) -> &[String] {
         &self.lines
+    }
+
+    /// What they did, each with its time of day.
+    #[must_use]
+    pub fn diary(&self) -> &[String] {
+        &self.diary
+    }
+
+    fn note(&mut self, what: &str) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let (seconds, millis) = (now.as_secs() % 86_400, now.subsec_millis());
+        let (hour, minute, second) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
+        self.diary.push(format!("{hour:02}:{minute:02}:{second:02}.{millis:03} {what}"));
     }
 
     /// Whether the last line has been submitted, in whatever form.
