@@ -1,6 +1,6 @@
 //! `agtmux skill`: what an agent has to know to work with other agents, in a page.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use agtmux_agents::setup::Base;
 use clap::Args;
@@ -14,15 +14,17 @@ use crate::setup::places::Places;
 /// The page.
 const SKILL: &str = include_str!("skill.md");
 
-/// Where Claude Code looks for it, below its configuration.
+/// Where agents look for it: Claude Code below its configuration, and Codex, Gemini, opencode and Copilot below a folder that they
+/// share.
 const PLACE: &str = "skills/agtmux/SKILL.md";
+const SHARED: &str = ".agents";
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Claude Code finds it by itself once it is installed. For other agents put it where they read instructions:\n  agtmux skill >> AGENTS.md"
+    after_help = "Claude Code, Codex, Gemini, opencode and Copilot find it by themselves once it is installed: the first in its own\nconfiguration, the others in ~/.agents/skills. For other agents put it where they read instructions:\n  agtmux skill >> AGENTS.md"
 )]
 pub struct SkillArgs {
-    /// Write it where Claude Code looks for skills; a page that was written before is brought up to date
+    /// Write it where agents look for skills; a page that was written before is brought up to date
     #[arg(long)]
     install: bool,
     /// Take it away again
@@ -34,25 +36,30 @@ pub fn run(args: &SkillArgs) -> Result<(), CommandError> {
     if !args.install && !args.remove {
         return output::print(SKILL);
     }
-    let (file, outcome) = write(args.install.then_some(SKILL.as_bytes())).map_err(CommandError::from)?;
-    let what = match outcome {
-        Outcome::Unchanged if args.remove => "is not there",
-        Outcome::Unchanged => "is as it should be",
-        Outcome::Created => "written",
-        Outcome::Edited => "brought up to date",
-        Outcome::Deleted => "taken away",
-    };
-    output::print(&format!("{} {what}\n", output::printable(&file.display().to_string())))
+    let places = Places::from_env(PathBuf::from("."));
+    let claude = places.folder(Base::ClaudeConfig)?;
+    let home = places.home()?;
+    // Each with the folder that is not ours to take away.
+    for (file, above) in [(claude.join(PLACE), &claude), (home.join(SHARED).join(PLACE), &home)] {
+        let outcome = write(&file, above, args.install.then_some(SKILL.as_bytes()))?;
+        let what = match outcome {
+            Outcome::Unchanged if args.remove => "is not there",
+            Outcome::Unchanged => "is as it should be",
+            Outcome::Created => "written",
+            Outcome::Edited => "brought up to date",
+            Outcome::Deleted => "taken away",
+        };
+        output::print(&format!("{} {what}\n", output::printable(&file.display().to_string())))?;
+    }
+    Ok(())
 }
 
-fn write(page: Option<&[u8]>) -> Result<(PathBuf, Outcome), SetupError> {
-    let folder = Places::from_env(PathBuf::from(".")).folder(Base::ClaudeConfig)?;
-    let file = folder.join(PLACE);
-    let outcome = change::read(&file, false)?.replace(page)?;
+fn write(file: &Path, above: &Path, page: Option<&[u8]>) -> Result<Outcome, SetupError> {
+    let outcome = change::read(file, false)?.replace(page)?;
     if outcome == Outcome::Deleted {
-        prune_folders(&file, &folder);
+        prune_folders(file, above);
     }
-    Ok((file, outcome))
+    Ok(outcome)
 }
 
 #[cfg(test)]
@@ -71,6 +78,15 @@ mod tests {
             }
         }
         words
+    }
+
+    /// What stands above the page is read by strict readers of YAML too, to whom a second colon in a line is a mistake.
+    #[test]
+    fn the_head_of_the_page_is_plain() {
+        let head = SKILL.strip_prefix("---\n").unwrap().split("\n---\n").next().unwrap();
+        let fields: Vec<_> = head.lines().map(|line| line.split_once(": ").unwrap()).collect();
+        assert_eq!(fields.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["name", "description"]);
+        assert!(fields.iter().all(|(_, value)| !value.contains(": ") && !value.contains(" #")), "{fields:?}");
     }
 
     #[test]

@@ -44,7 +44,7 @@ impl Places {
     /// Fails if the folder follows from the home directory and there is none.
     pub fn folder(&self, base: Base) -> Result<PathBuf, SetupError> {
         let named = |name: &str| self.variables.get(name).map(PathBuf::from);
-        let home = || named("HOME").ok_or(SetupError::NoHome);
+        let home = || self.home();
         let or_home = |name: &str, below: &str| match named(name) {
             Some(folder) => Ok(folder),
             None => Ok(home()?.join(below)),
@@ -62,6 +62,14 @@ impl Places {
             Base::CopilotHome => or_home("COPILOT_HOME", ".copilot"),
             Base::CursorHome => Ok(home()?.join(".cursor")),
         }
+    }
+
+    /// The home directory.
+    ///
+    /// # Errors
+    /// Fails if there is none.
+    pub fn home(&self) -> Result<PathBuf, SetupError> {
+        self.variables.get("HOME").map(PathBuf::from).ok_or(SetupError::NoHome)
     }
 
     /// The files of an agent.

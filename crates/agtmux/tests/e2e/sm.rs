@@ -327,12 +327,15 @@ fn the_skill_is_installed_and_taken_away() {
     assert!(page.contains("\nsm send api '"), "{page}");
     let claude = environment.path("claude");
     let run = |flag: &str| Run::of(environment.command(&["skill", flag]).env("CLAUDE_CONFIG_DIR", &claude)).ok().stdout;
-    let file = claude.join("skills/agtmux/SKILL.md");
-    assert!(run("--install").ends_with("SKILL.md written\n"));
-    assert_eq!(std::fs::read_to_string(&file).unwrap(), page);
-    std::fs::write(&file, "an older page").unwrap();
-    assert!(run("--install").ends_with("brought up to date\n"));
-    assert!(run("--install").ends_with("is as it should be\n"));
-    assert!(run("--remove").ends_with("taken away\n"));
-    assert!(!claude.join("skills").exists());
+    let files = [claude.join("skills/agtmux/SKILL.md"), environment.path("home/.agents/skills/agtmux/SKILL.md")];
+    let said = |what: [&str; 2]| -> String {
+        files.iter().zip(what).map(|(file, what)| format!("{} {what}\n", file.display())).collect()
+    };
+    assert_eq!(run("--install"), said(["written"; 2]));
+    assert!(files.iter().all(|file| std::fs::read_to_string(file).unwrap() == page));
+    std::fs::write(&files[0], "an older page").unwrap();
+    assert_eq!(run("--install"), said(["brought up to date", "is as it should be"]));
+    assert_eq!(run("--remove"), said(["taken away"; 2]));
+    assert_eq!(run("--remove"), said(["is not there"; 2]));
+    assert!(!claude.join("skills").exists() && !environment.path("home/.agents").exists());
 }
