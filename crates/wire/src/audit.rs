@@ -39,7 +39,10 @@ pub struct AuditItem {
     pub outcome: String,
     /// The error code of what failed or was refused.
     pub code: Option<String>,
-    /// What exactly was done, or why not, for people.
+    /// What exactly was to be done, for people: of messages, which, and who wrote each.
+    #[serde(default)]
+    pub detail: Option<String>,
+    /// What came of it, or why it was not done, for people.
     pub text: Option<String>,
     /// When the last step was taken, RFC 3339.
     pub ended_at: String,

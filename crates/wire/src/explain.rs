@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::list::PaneItem;
+use crate::mail::Message;
 
 /// Why a runtime is shown as it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -22,6 +23,9 @@ pub struct Explanation {
     pub sources: Vec<ExplainSource>,
     /// What would change the state.
     pub would_change: Vec<String>,
+    /// The message that it was given last, or may have been: who wrote it, by which way it went and on what evidence.
+    #[serde(default)]
+    pub last_message: Option<Message>,
 }
 
 /// A fact and what part it plays.

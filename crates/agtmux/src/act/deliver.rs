@@ -73,8 +73,7 @@ impl Hands {
             Ok(body) => body,
             Err(objection) => return returned(objection.to_string()),
         };
-        let ids: Vec<_> = load.letters.iter().map(|letter| letter.id.to_string()).collect();
-        let detail = format!("mail {}", ids.join(", "));
+        let detail = load.told();
         let is_urgent = load.letters.iter().any(|letter| letter.mode == Mode::Urgent);
         let (id, stale) = (delivery.clone(), self.mail.stale());
         let aside = self.handle.read(move |world| world.engine.may_put_aside(&id, stale)).await.ok()?;

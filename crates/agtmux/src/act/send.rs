@@ -34,6 +34,7 @@ pub use aside::Manners;
 use super::aim::mark;
 use super::look::Eye;
 use super::{Done, Hands, Shim};
+pub(super) use crate::daemon::delivery::agtmux_itself;
 use crate::error::CommandError;
 use paste::{DRAWN_PATIENCE, Pasted};
 
@@ -116,12 +117,6 @@ pub async fn put_back(hands: &Hands, text: &str, runtime: &RuntimeId) -> Result<
         .carry_out(Verb::Send, aim, agtmux_itself(), detail, move |snapshot| letter.deliver(snapshot))
         .await
         .map(|_| ())
-}
-
-/// Whether whoever wrote messages may do so was asked when they were accepted; agtmux itself delivers them.
-pub(super) fn agtmux_itself() -> Actor {
-    let uid = rustix::process::getuid().as_raw();
-    Actor { uid, pid: None, program: Some("agtmux".to_owned()), agent: None, known_by: None }
 }
 
 /// A text to be delivered.

@@ -86,6 +86,7 @@ fn item(action: &Audited) -> Option<AuditItem> {
         snapshot: None,
         outcome: String::new(),
         code: None,
+        detail: None,
         text: None,
         ended_at: time(last.at),
         n: last.n,
@@ -104,7 +105,7 @@ fn item(action: &Audited) -> Option<AuditItem> {
                 item.verb = Some(verb.name().to_owned());
                 item.reference = Some(reference.clone());
             }
-            Step::Started { detail } => item.text = Some(detail.clone()),
+            Step::Started { detail } => item.detail = Some(detail.clone()),
             Step::Done { result } => item.text = Some(result.clone()),
             Step::Failed { code, message } => {
                 item.code = Some(code.clone());

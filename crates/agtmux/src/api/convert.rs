@@ -290,7 +290,9 @@ fn mail_line(step: &MailFact) -> String {
         MailFact::Interrupted { delivery } => format!("a turn was interrupted for {delivery}"),
         MailFact::Offered { delivery } => format!("{delivery} is given to a hook or a server"),
         MailFact::Returned { delivery, why } => format!("{delivery} was not made: {why}"),
-        MailFact::Submitted { delivery, evidence, .. } => format!("{delivery} is submitted: {evidence}"),
+        MailFact::Submitted { delivery, channel, evidence } => {
+            format!("{delivery} is submitted by {channel}: {evidence}")
+        }
         MailFact::Unconfirmed { delivery, why } => format!("{delivery} is unconfirmed: {why}"),
         MailFact::Confirmed { letters, by } => format!("{} confirmed by its {}", all(letters), by.name()),
         MailFact::Cancelled { id, by } => format!("{id} was taken back {by}"),

@@ -7,6 +7,7 @@ use agtmux_wire::explain::{ExplainSource, ExplainStep, Explanation};
 use axum::extract::{Path, State};
 
 use super::answer::{Answer, Json};
+use super::mail::message;
 use super::{Api, convert};
 use crate::error::CommandError;
 
@@ -28,6 +29,7 @@ pub async fn show(State(api): State<Api>, Path(reference): Path<String>) -> Answ
             chain: explained.chain.iter().map(step).collect(),
             sources: explained.sources.iter().map(source).collect(),
             would_change: explained.would_change,
+            last_message: world.engine.state().mail.given_last(&runtime).map(|entry| message(world, entry)),
         })
     });
     Ok(Json(explanation.await??))

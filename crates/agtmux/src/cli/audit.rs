@@ -91,8 +91,14 @@ fn cells(item: &AuditItem) -> [String; 8] {
         or_dash(item.snapshot.as_ref().and_then(|snapshot| snapshot.runtime_id.as_deref())),
         guard(item),
         outcome,
-        item.text.clone().unwrap_or_default(),
+        text(item),
     ]
+}
+
+/// What was to be done, and what came of it.
+fn text(item: &AuditItem) -> String {
+    let texts: Vec<_> = item.detail.iter().chain(&item.text).map(String::as_str).collect();
+    texts.join(": ")
 }
 
 fn guard(item: &AuditItem) -> String {

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 
 use super::list::{percent_encode, waiting};
 use super::output::printable;
+use super::sm::way;
 use super::table::{age, or_dash};
 use super::{Context, output};
 use crate::error::CommandError;
@@ -63,6 +64,9 @@ fn render(explanation: &Explanation) -> String {
     }
     if let Some(mail) = &pane.mail {
         line("mail", &format!("{}, the first for {}", waiting(mail), age(Some(&mail.since), now)));
+    }
+    if let Some(message) = &explanation.last_message {
+        line("was given", &format!("{} {}", message.id, way(message)));
     }
     if let Some(prompt) = &pane.prompt {
         line("prompt", &format!("{} {}", prompt.hash, prompt.subject.as_deref().unwrap_or_default()));

@@ -17,6 +17,7 @@ use super::wait::WaitArgs;
 use super::{Context, adopt, list, output, spawn, view_output, wait};
 use crate::error::CommandError;
 pub use text::table as messages_table;
+pub use text::way;
 use text::{story, table};
 
 #[derive(Debug, Subcommand)]

@@ -3,12 +3,20 @@
 
 use std::time::Duration;
 
-use agtmux_core::id::{ProcessKey, RuntimeId};
+use agtmux_core::action::{Actor, Step, Verb};
+use agtmux_core::id::{ActionId, ProcessKey, RuntimeId};
 use agtmux_core::mail::{self, DeliveryId, Letter, MailFact, MailId, Sanitized};
 use agtmux_wire::error::ErrorCode;
 
+use super::actions::failed;
 use super::handle::Handle;
 use crate::error::CommandError;
+
+/// Whether whoever wrote messages may do so was asked when they were accepted; agtmux itself delivers them.
+pub fn agtmux_itself() -> Actor {
+    let uid = rustix::process::getuid().as_raw();
+    Actor { uid, pid: None, program: Some("agtmux".to_owned()), agent: None, known_by: None }
+}
 
 /// Between two tries to log what came of a delivery.
 const LOG_AGAIN: Duration = Duration::from_secs(1);
@@ -30,7 +38,45 @@ pub struct Load {
     nonce: String,
 }
 
+impl Load {
+    /// What is delivered and who wrote it, for whoever looks at what was done to an agent.
+    pub fn told(&self) -> String {
+        let letters = self.letters.iter().map(|letter| (&letter.id, &letter.from));
+        let letters = letters.map(|(id, from)| format!("{id} from {} ({})", from.name(), from.id()));
+        format!("mail {}", letters.collect::<Vec<_>>().join(", "))
+    }
+}
+
 impl Handle {
+    /// Keeps, with everything that is done to agents, that one is about to be given these messages by another way than keys. What is
+    /// typed is kept as any other action is.
+    ///
+    /// # Errors
+    /// Fails when it cannot be kept; then nothing may be given.
+    pub async fn begin_giving(&self, delivery: &DeliveryId, load: &Load) -> Result<(), CommandError> {
+        let action = ActionId::new(delivery.as_str());
+        let reference = format!("runtime:{}", load.runtime);
+        self.permit(action.clone(), Verb::Send, reference, agtmux_itself()).await?;
+        self.note(action, agtmux_itself(), Step::Started { detail: load.told() }).await
+    }
+
+    /// Keeps what came of it.
+    pub async fn end_giving(&self, delivery: &DeliveryId, step: &MailFact) {
+        let (code, step) = match step {
+            MailFact::Submitted { channel, evidence, .. } => (None, format!("submitted by {channel}: {evidence}")),
+            MailFact::Returned { why, .. } => (Some(ErrorCode::PreconditionFailed), why.clone()),
+            MailFact::Unconfirmed { why, .. } => (Some(ErrorCode::Internal), why.clone()),
+            _ => return,
+        };
+        let step = match code {
+            None => Step::Done { result: step },
+            Some(code) => failed(&CommandError::new(code, step)),
+        };
+        if let Err(error) = self.note(ActionId::new(delivery.as_str()), agtmux_itself(), step).await {
+            tracing::warn!(%error, %delivery, "what came of it could not be kept");
+        }
+    }
+
     /// A delivery under way; none if it is not any more.
     pub async fn load_delivery(&self, delivery: &DeliveryId) -> Option<Load> {
         let delivery = delivery.clone();

@@ -145,6 +145,16 @@ fn the_end_of_a_turn_is_answered_with_what_waits() {
 
     claude.is_silent(&claude.stop(true, &json!([])));
     claude.expect("completed");
+
+    // Who wrote what, by which way it went and on what evidence, is kept with everything that is done to agents.
+    let audit = environment.agtmux(&["events", "--audit", "--json"]).ok().json();
+    let given: Vec<_> = audit["items"].as_array().unwrap().iter().filter(|item| item["verb"] == "send").collect();
+    assert_eq!((given.len(), &given[0]["outcome"]), (1, &json!("done")), "{audit:#}");
+    let detail = given[0]["detail"].as_str().unwrap();
+    assert!(detail.starts_with("mail first from ") && detail.contains("), second from "), "{detail}");
+    let text = given[0]["text"].as_str().unwrap();
+    assert!(text.starts_with("submitted by hook, since the agent asks it at the end of its turn: "), "{text}");
+    environment.agtmux(&["audit", "verify"]).ok();
 }
 
 /// What is patient waits for what will wake the agent; what is important does not, and is given between two tools.

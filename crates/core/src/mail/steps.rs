@@ -4,6 +4,7 @@ use super::letter::{Category, Letter, MailId, Mode, Party};
 use super::notice::notice_id;
 use super::passing::Late;
 use super::post::{Entry, Post, Step};
+use super::stage::{Ended, Stage};
 use crate::id::RuntimeId;
 use crate::time::Timestamp;
 
@@ -50,6 +51,20 @@ impl Post {
         let mut steps: Vec<_> = self.letters.values().flat_map(of).collect();
         steps.sort_by_key(|transition| transition.step.seq);
         steps
+    }
+
+    /// The message that an agent was given last, or may have been.
+    pub fn given_last(&self, runtime: &RuntimeId) -> Option<&Entry> {
+        let is_given = |entry: &&Entry| match entry.stage {
+            Stage::Started | Stage::Submitted => true,
+            Stage::Ended { how } => matches!(how, Ended::Confirmed | Ended::Unconfirmed),
+            Stage::Queued | Stage::Leased => false,
+        };
+        self.letters
+            .values()
+            .filter(|entry| entry.letter.to == *runtime)
+            .filter(is_given)
+            .max_by_key(|entry| entry.since)
     }
 
     /// Whoever sent a message that waits for long is told so once, however long that is remembered.

@@ -17,11 +17,16 @@ pub(super) fn line(message: &Message) -> String {
     printable(&format!("{id} {status} for {to}: {detail}")).trim_end_matches([':', ' ']).to_owned()
 }
 
-/// Who wrote a message and when, what it answers, and by which way it came.
-pub(super) fn way(message: &Message) -> String {
+/// Who wrote a message and when, what it answers, by which way it came, and what it came to on whose word.
+pub fn way(message: &Message) -> String {
     let reply = message.reply_to.as_ref().map(|id| format!(", answers {id}")).unwrap_or_default();
     let channel = message.channel.as_ref().map(|channel| format!(", by {channel}")).unwrap_or_default();
-    format!("from {} ({}) at {}{reply}{channel}", message.from.name, message.from.id, message.queued_at)
+    let evidence = match message.status.as_str() {
+        "confirmed" => format!(", confirmed by its {}", why(message)),
+        status @ "unconfirmed" => format!(", {status}: {}", why(message)),
+        _ => String::new(),
+    };
+    format!("from {} ({}) at {}{reply}{channel}{evidence}", message.from.name, message.from.id, message.queued_at)
 }
 
 /// The last thing that happened to a message.

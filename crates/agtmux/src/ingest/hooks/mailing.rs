@@ -113,12 +113,16 @@ impl Hooks {
     pub(super) async fn give(&self, mut stream: UnixStream, mailing: Mailing) {
         let delivery = &mailing.delivery;
         let returned = |why: String| Some(MailFact::Returned { delivery: delivery.clone(), why });
+        let mut is_begun = false;
         let step = if stream.write_all(&[HELD]).await.is_err() {
             returned("the hook waits no more".to_owned())
         } else {
             match self.handle.mail_step(MailFact::Offered { delivery: delivery.clone() }).await {
                 Ok(()) => match self.answer(&mailing).await {
-                    Ok(answer) => Some(outcome(&mailing, &pass(&mut stream, answer.as_bytes()).await)),
+                    Ok(answer) => {
+                        is_begun = true;
+                        Some(outcome(&mailing, &pass(&mut stream, answer.as_bytes()).await))
+                    }
                     Err(why) => returned(why),
                 },
                 Err(error) if delivery::is_over(&error) => None,
@@ -131,6 +135,9 @@ impl Hooks {
         }
         if let Some(step) = step {
             self.handle.log_delivery(&step).await;
+            if is_begun {
+                self.handle.end_giving(delivery, &step).await;
+            }
         }
     }
 
@@ -139,13 +146,14 @@ impl Hooks {
         self.handle.log_delivery(&MailFact::Returned { delivery, why: why.to_owned() }).await;
     }
 
-    /// What the hook prints.
+    /// What the hook prints. That it is given that is kept before.
     async fn answer(&self, mailing: &Mailing) -> Result<String, String> {
         let load = self.handle.load_delivery(&mailing.delivery).await.ok_or("the agent has ended")?;
         let text = self.handle.delivery_text(&load).await?;
         if text.chars().count() > answer::MAIL_LIMIT {
             return Err("it is too long for the answer of a hook".to_owned());
         }
+        self.handle.begin_giving(&mailing.delivery, &load).await.map_err(|error| error.message)?;
         Ok(answer::mail_output(&mailing.event, &text))
     }
 
