@@ -113,7 +113,7 @@ pub struct Message {
     /// What it waits for.
     pub estimated_delivery: Option<String>,
     /// Whether a turn was interrupted for it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default)]
     pub interrupted: bool,
     /// To whom.
     pub to: MessageParty,

@@ -76,7 +76,10 @@ pub async fn post_to(
     Body(request): Body<PostToSession>,
 ) -> Answer<Message> {
     let actor = actor::of(&api, peer).await?;
-    let PostToSession { text, delivery_mode, timeout_seconds, notify_on_delivery, notify_after_seconds } = request;
+    let PostToSession { text, delivery_mode, timeout_seconds, notify_on_delivery, notify_after_seconds, .. } = request;
+    if let Some(sender) = request.sender_session_id {
+        is_sender(&api, &sender, &actor).await?;
+    }
     let request = PostMessage {
         to: session,
         text,
@@ -90,8 +93,22 @@ pub async fn post_to(
     Ok(Json(at_once(&api, message).await?))
 }
 
+/// Who sends is found out. Whoever says that it is another is told so, and nothing is sent in a wrong name.
+async fn is_sender(api: &Api, said: &str, actor: &Actor) -> Result<(), CommandError> {
+    let (reference, agent) = (said.to_owned(), actor.agent.clone());
+    let is_so = api.synced().await.read(move |world| {
+        Ok::<_, CommandError>(agent.is_some() && world.engine.resolve_ref(&reference)?.runtime == agent)
+    });
+    if is_so.await?? {
+        return Ok(());
+    }
+    let is = actor.agent.as_ref().map_or_else(|| "a person".to_owned(), ToString::to_string);
+    Err(CommandError::new(ErrorCode::NotAllowed, format!("{said} is not who asks: that is {is}"))
+        .hint("leave sender_session_id out: who sends is found out from the process that asks"))
+}
+
 /// Whoever sends something urgent hears that it was delivered, if it is in time.
-async fn at_once(api: &Api, message: Message) -> Result<Message, CommandError> {
+pub(super) async fn at_once(api: &Api, message: Message) -> Result<Message, CommandError> {
     if message.delivery_mode != Mode::Urgent.name() {
         return Ok(message);
     }
@@ -108,6 +125,9 @@ async fn at_once(api: &Api, message: Message) -> Result<Message, CommandError> {
 pub struct PostToSession {
     /// The text.
     text: String,
+    /// Who sends it: a reference to the agent that asks. It need not be said, and nobody can say it of another.
+    #[serde(default)]
+    sender_session_id: Option<String>,
     /// When it may be delivered.
     #[serde(default)]
     delivery_mode: Option<String>,

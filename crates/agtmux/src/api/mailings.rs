@@ -11,11 +11,12 @@ use agtmux_wire::error::ErrorCode;
 use agtmux_wire::list::Filters;
 use agtmux_wire::mail::{PostMessage, PostMessages, PostedMessage, PostedMessages};
 use axum::extract::{ConnectInfo, State};
+use futures_util::future::join_all;
 
 use super::Api;
 use super::actions::actor;
 use super::answer::{Answer, Body, Json};
-use super::mail::{accept, recipient};
+use super::mail::{accept, at_once, recipient};
 use super::panes::filter;
 use super::peer::Peer;
 use crate::daemon::world::World;
@@ -38,18 +39,26 @@ pub async fn post(
             .hint("`agtmux list panes` shows the agents there are; whoever sends is not among those who get it")
             .into());
     }
-    let mut items = Vec::new();
+    let mut accepted = Vec::new();
     for (to, found) in meant {
-        let accepted = match found {
+        let message = match found {
             Ok(runtime) => accept(&api, addressed(&message, &runtime), actor.clone(), peer).await,
             Err(error) => Err(error),
         };
-        items.push(match accepted {
+        accepted.push((to, message));
+    }
+    // What is urgent is under way to all of them by now, and each is waited for.
+    let items = join_all(accepted.into_iter().map(async |(to, message)| {
+        let message = match message {
+            Ok(message) => at_once(&api, message).await,
+            Err(error) => Err(error),
+        };
+        match message {
             Ok(message) => PostedMessage { to, message: Some(message), error: None },
             Err(error) => PostedMessage { to, message: None, error: Some(error.into()) },
-        });
-    }
-    Ok(Json(PostedMessages { schema_version: SCHEMA_VERSION, items }))
+        }
+    }));
+    Ok(Json(PostedMessages { schema_version: SCHEMA_VERSION, items: items.await }))
 }
 
 /// The message for one of them. Its id is made of the one that was chosen and of who gets it, so that asking again asks for the same.

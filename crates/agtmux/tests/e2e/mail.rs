@@ -247,6 +247,7 @@ fn senders_that_are_agents_are_told() {
     let told = sender.submitted().join("\n");
     assert!(told.contains("Message delivered to api (rt_"), "{told}");
     assert!(told.contains("Reminder: 1s since your message to api (rt_"), "{told}");
+    assert!(told.contains("\nYou can check status with: sm output rt_"), "{told}");
     // What was too late is told without being asked for.
     keep_busy(&environment, &recipient);
     let late = from_sender(&["hurry", "--timeout", "1s"]);

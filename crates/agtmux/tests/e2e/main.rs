@@ -35,6 +35,7 @@ mod mail_hook;
 #[cfg(target_os = "linux")]
 mod mail_kills;
 mod mail_server;
+mod mail_walkthrough;
 mod permission;
 mod refusals;
 mod screens;

@@ -11,6 +11,9 @@ use super::stage::{Ended, Stage};
 use crate::engine::Engine;
 use crate::time::{Span, Timestamp};
 
+/// The kind that tells to look what came of a message.
+const LOOK: &str = "look";
+
 /// A message that agtmux itself is to send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
@@ -52,7 +55,12 @@ impl Engine {
         let (to, original) = (format!("{} ({})", letter.to_name, letter.to), &letter.preview);
         let notice = |kind: &str, text: String, at: Option<Timestamp>| {
             let id = notice_id(kind, &letter.id);
-            let text = format!("{text}\nOriginal: \"{original}\"");
+            let hint = if kind == LOOK {
+                format!("\nYou can check status with: sm output {}", letter.to)
+            } else {
+                String::new()
+            };
+            let text = format!("{text}\nOriginal: \"{original}\"{hint}");
             let letter = Letter {
                 id,
                 to: sender.clone(),
@@ -89,7 +97,7 @@ impl Engine {
         if let Some(after) = letter.wanted.after.filter(|_| is_delivered) {
             let ago = spoken(after);
             let text = format!("Reminder: {ago} since your message to {to} was delivered");
-            notices.push(notice("look", text, Some(entry.since + after)));
+            notices.push(notice(LOOK, text, Some(entry.since + after)));
         }
         let why = entry.steps.last().map_or("", |step| step.why.as_str());
         if matches!(ended, Ended::Expired | Ended::Dead) {
