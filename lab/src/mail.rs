@@ -6,7 +6,7 @@ mod told;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
-use std::ops::AddAssign;
+use std::ops::{AddAssign, Range};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -47,6 +47,11 @@ const LONGEST: usize = 4_000;
 /// What some messages make the model do, so that the next ones find the agent in a turn: it speaks, or a command runs.
 const ACTS: [&str; 8] =
     ["", "", "", "", "stream:1", "stream:3", "tool:bash:sleep 1 ;; say:ok", "tool:bash:sleep 2 ;; stream:1"];
+
+/// For how many milliseconds somebody leaves a line half written. In the wrapper that is long enough for it to be put aside for a message.
+/// Without it nobody can hold the keys of who comes back in that half second, so there the line is not left for so long.
+const LEFT: Range<u64> = 4_500..9_000;
+const PAUSE: Range<u64> = 1_500..4_000;
 
 /// How fast somebody types: so many times as fast as people do.
 const HASTE: [f64; 4] = [0.8, 1.0, 1.5, 3.0];
@@ -150,7 +155,11 @@ pub async fn converse(
     let over = Arc::clone(&is_over);
     let typing = tokio::task::spawn_blocking(move || -> Result<Person> {
         let mut random = Rng::new();
-        let mut person = Person::sit_down(&tmux, "lab", &pane, none, random.fork(), 1.0, 1)?.dawdling();
+        let mut person = Person::sit_down(&tmux, "lab", &pane, none, random.fork(), 1.0, 1)?.dawdling(if wrapped {
+            LEFT
+        } else {
+            PAUSE
+        });
         while !over.load(Ordering::Relaxed) {
             person.hurry(HASTE[random.usize(..HASTE.len())]);
             person.type_line()?;

@@ -254,6 +254,7 @@ async fn type_into(arguments: TypeArguments) -> Result<ExitCode> {
 }
 
 async fn mail_to(arguments: MailArguments) -> Result<ExitCode> {
+    let mut terminated = signal(SignalKind::terminate())?;
     let (packages, agtmux) = (Packages::ready()?, agtmux_beside_us()?);
     let mut clean = true;
     for name in &arguments.agents {
@@ -267,7 +268,12 @@ async fn mail_to(arguments: MailArguments) -> Result<ExitCode> {
             while mailed.messages.len() < arguments.messages {
                 let messages = (arguments.messages - mailed.messages.len()).min(arguments.conversation);
                 let keep = arguments.keep.as_deref();
-                mailed += mail::converse(agent, &packages, &agtmux, wrapped, messages, keep).await?;
+                // What is broken off takes its stage down.
+                mailed += tokio::select! {
+                    mailed = mail::converse(agent, &packages, &agtmux, wrapped, messages, keep) => mailed?,
+                    _ = tokio::signal::ctrl_c() => bail!("interrupted"),
+                    _ = terminated.recv() => bail!("terminated"),
+                };
                 write!(stderr(), "{agent} {how}, so far: {mailed}")?;
             }
             write!(stdout(), "{agent} {how}: {mailed}")?;

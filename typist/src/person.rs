@@ -1,6 +1,7 @@
 //! Somebody at one or two terminals who types lines into a pane, at a person's pace, and does what people do meanwhile:
 //! looks back in copy mode, changes the size of the window.
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -21,9 +22,8 @@ const ARRIVAL: Duration = Duration::from_secs(15);
 const DRAWN: Duration = Duration::from_secs(4);
 const REACTION: Duration = Duration::from_millis(200);
 
-/// How long somebody who dawdles leaves a line, in seconds, and between how many keys that happens once.
-const AWAY: std::ops::Range<u64> = 5..10;
-const DAWDLES: u32 = 400;
+/// Between how many keys somebody who dawdles leaves a line once.
+const DAWDLES: u32 = 300;
 
 /// How long tmux may take to enter or leave a mode.
 const MODE: Duration = Duration::from_secs(10);
@@ -40,8 +40,8 @@ pub struct Person {
     random: Rng,
     /// So many times as fast as people type.
     haste: f64,
-    /// Whether they leave a line half written now and then, for longer than a thought takes.
-    dawdles: bool,
+    /// For how many milliseconds they leave a line half written now and then, if they do.
+    dawdles: Option<Range<u64>>,
     /// Everything typed, in order.
     lines: Vec<String>,
     /// What was done and when, for somebody who looks for what went wrong.
@@ -81,16 +81,16 @@ impl Person {
             journal,
             random,
             haste,
-            dawdles: false,
+            dawdles: None,
             lines: Vec::new(),
             diary: Vec::new(),
         })
     }
 
-    /// The same one, who also leaves lines half written for a while.
+    /// The same one, who also leaves lines half written now and then, for so many milliseconds.
     #[must_use]
-    pub fn dawdling(self) -> Self {
-        Self { dawdles: true, ..self }
+    pub fn dawdling(self, away: Range<u64>) -> Self {
+        Self { dawdles: Some(away), ..self }
     }
 
     /// Types so many times as fast as people from now on.
@@ -115,9 +115,9 @@ impl Person {
                 1..4 => self.resize()?,
                 _ => {}
             }
-            if self.dawdles && !stroke.rest && self.random.u32(..DAWDLES) == 0 {
+            if let Some(away) = self.dawdles.clone().filter(|_| !stroke.rest && self.random.u32(..DAWDLES) == 0) {
                 self.note("leaves");
-                sleep(Duration::from_secs(self.random.u64(AWAY)));
+                sleep(Duration::from_millis(self.random.u64(away)));
             }
             if stroke.look {
                 self.look()?;
