@@ -116,6 +116,11 @@ pub(super) struct Located {
 }
 
 impl ComposerRules {
+    /// Whether the terminal's cursor is where the next character goes.
+    pub fn shows_cursor(&self) -> bool {
+        self.cursor != CursorRule::Unused
+    }
+
     /// The composer that has the keyboard, if the screen shows one.
     pub(super) fn locate(&self, screen: &Screen, context: &ScreenContext) -> Option<Located> {
         let rows = screen.rows();

@@ -3,7 +3,7 @@
 //! What the daemon knows of a screen is a moment old, and for some agents nobody looks at the screen at all. Whoever types
 //! looks himself.
 
-use agtmux_agents::screen::{self, Screen, ScreenReading};
+use agtmux_agents::screen::{self, ComposerRules, Cursor, Screen, ScreenReading};
 use agtmux_core::action::AimedAt;
 use agtmux_tmux::{PaneId, Plain, capture};
 use agtmux_wire::error::ErrorCode;
@@ -35,11 +35,11 @@ impl Eye {
         Ok(self.see().await?.0)
     }
 
-    /// The same, with the screen itself.
+    /// The same, with the screen itself, and the cursor where that is in the composer.
     ///
     /// # Errors
     /// As [`Self::look`].
-    pub async fn see(&self) -> Result<(ScreenReading, Screen), CommandError> {
+    pub async fn see(&self) -> Result<(ScreenReading, Screen, Option<Cursor>), CommandError> {
         let gone = || {
             let message = format!("{} is not in pane {} any more", self.aimed.runtime, self.pane);
             CommandError::new(ErrorCode::RuntimeStale, message).hint(STALE_HINT)
@@ -53,6 +53,8 @@ impl Eye {
                 .hint("`agtmux agents list` shows the agents that are known")
         })?;
         let seen = Screen::parse(&captured.text);
-        Ok((screen::read(manifest, &seen, &context), seen))
+        let shows_cursor = manifest.composer.as_ref().is_some_and(ComposerRules::shows_cursor);
+        let cursor = context.cursor.filter(|_| shows_cursor);
+        Ok((screen::read(manifest, &seen, &context), seen, cursor))
     }
 }

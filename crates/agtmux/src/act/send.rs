@@ -151,8 +151,10 @@ struct Desk {
     spoken_patience: Duration,
     /// A person's text that makes room for this one.
     away: Option<String>,
-    /// The key that puts it aside, as the wrapper presses it with the text.
+    /// The keys that put it aside, as the wrapper presses them with the text.
     stash: Option<String>,
+    /// What the wrapper presses behind Enter to bring it back, where the agent does not by itself.
+    back: Option<String>,
     /// The key that brings it back.
     unstash: Option<Key>,
 }
@@ -215,6 +217,7 @@ impl Letter {
             spoken_patience,
             away: None,
             stash: None,
+            back: None,
             unstash: None,
         };
         if let Some(manners) = &self.manners {
@@ -281,8 +284,12 @@ impl Desk {
             Some(shim) => self.inject(shim, &self.action, enter).await,
             None => self.paste().await,
         };
-        if typed.is_err() {
-            self.bring_back().await;
+        match &typed {
+            // Nothing was pressed; or all of it was, and what was cleared is back.
+            Err(error) if self.back.is_some() && error.code.is_refusal() => self.stayed().await,
+            Ok(pasted) if self.back.is_some() && pasted.enters > 0 => self.stayed().await,
+            Err(_) => self.bring_back().await,
+            Ok(_) => {}
         }
         typed
     }

@@ -7,14 +7,18 @@
 use std::time::Duration;
 
 use agtmux_agents::aside::AsideRules;
-use agtmux_agents::screen::{Enter, Screen};
+use agtmux_agents::key::Key;
+use agtmux_agents::screen::{Cursor, Enter, Screen};
+use agtmux_agents::send::Paste;
 use agtmux_core::mail::{Aside, DeliveryId, Draft, MailFact};
 use agtmux_core::time::Span;
+use agtmux_shim::protocol::KEYS_LIMIT;
 use agtmux_tmux::attach;
 use agtmux_wire::error::ErrorCode;
 use tokio::time::{Instant, sleep};
 
 use super::Desk;
+use super::inject::ENTER;
 use super::paste::PAUSE;
 use crate::act::aim::STEP_DEADLINE;
 use crate::error::CommandError;
@@ -24,6 +28,10 @@ const CLEAR_PATIENCE: Duration = Duration::from_secs(2);
 
 /// What those are told who see the pane.
 const RESTORED: &str = "agtmux: the text in the composer was put aside while a message was delivered, and is back";
+
+/// What is between these is a paste, to a program that has asked to be told of them.
+const PASTE_BEGIN: &str = "\u{1b}[200~";
+const PASTE_END: &str = "\u{1b}[201~";
 
 /// Between two keys that clear it.
 const KEY_GAP_MS: u64 = 30;
@@ -46,11 +54,11 @@ impl Desk {
     /// # Errors
     /// Refused when the text could not be put aside.
     pub(super) async fn make_room(&mut self, manners: &Manners) -> Result<(), CommandError> {
-        let Some((draft, screen)) = self.draft().await? else { return Ok(()) };
+        let Some((draft, screen, cursor)) = self.draft().await? else { return Ok(()) };
         let delivery = DeliveryId::new(self.action.as_str());
         let registry = self.eye.manifests.now();
         let rules = registry.get(self.eye.aimed.agent.as_str()).and_then(|manifest| manifest.aside.clone());
-        let rules = rules.filter(|rules| rules.can_take(&draft, &screen, &self.rules));
+        let rules = rules.filter(|rules| rules.can_take(&draft, &screen, cursor, &self.rules));
         match rules.filter(|_| manners.aside.allows(&draft)) {
             None => {
                 let digest = Draft::digest_of(&draft);
@@ -71,12 +79,41 @@ impl Desk {
             }
             Some(AsideRules::Clear { clear }) => {
                 self.hands.handle.put_mail_aside(delivery, draft.clone()).await?;
+                let held = self.held_back(&clear, &draft).await;
                 self.away = Some(draft);
-                self.strike(&clear.iter().collect::<Vec<_>>(), KEY_GAP_MS, "clear").await?;
-                self.emptied().await?;
+                match held {
+                    Some((clear, back)) => (self.stash, self.back) = (Some(clear), Some(back)),
+                    None => {
+                        let struck = self.strike(&clear.iter().collect::<Vec<_>>(), KEY_GAP_MS, "clear").await;
+                        if struck.is_err() {
+                            // It was not cleared, and whoever wrote it goes on with it.
+                            self.stayed().await;
+                        }
+                        struck?;
+                        self.emptied().await?;
+                    }
+                }
             }
         }
         Ok(())
+    }
+
+    /// What the wrapper presses to clear the composer, and to bring the text back with the Enter of the message: in one go, with the
+    /// person's keys held throughout, so that whoever comes back that very moment writes on behind their own text. None where the wrapper
+    /// cannot do that.
+    async fn held_back(&self, clear: &[Key], draft: &str) -> Option<(String, String)> {
+        let shim = self.shim.as_ref()?;
+        let clear: String = clear.iter().map(Key::bytes).collect::<Option<_>>()?;
+        let back = format!("{PASTE_BEGIN}{draft}{PASTE_END}");
+        let fits = clear.len() + ENTER.len() + back.len() <= KEYS_LIMIT && !draft.contains(char::is_control);
+        let is_told = self.rules.paste == Paste::Bracketed && shim.status().await.is_ok_and(|status| status.paste_mode);
+        (fits && is_told).then_some((clear, back))
+    }
+
+    /// What was to be put aside is where it was: it was never cleared, or came back with the message.
+    pub(super) async fn stayed(&mut self) {
+        let back = MailFact::PutBack { runtime: self.eye.aimed.runtime.clone() };
+        self.hands.handle.log_delivery(&back).await;
     }
 
     /// Brings back what was stashed for a message that could not be typed.
@@ -99,15 +136,15 @@ impl Desk {
     }
 
     /// Somebody's text, if three looks in a row agree on it: half a picture can look like one.
-    async fn draft(&self) -> Result<Option<(String, Screen)>, CommandError> {
-        let mut known = None;
+    async fn draft(&self) -> Result<Option<(String, Screen, Option<Cursor>)>, CommandError> {
+        let mut known: Option<(String, Screen, Option<Cursor>)> = None;
         for _ in 0..3 {
-            let (seen, screen) = self.eye.see().await?;
+            let (seen, screen, cursor) = self.eye.see().await?;
             let draft = seen.composer.draft.filter(|_| seen.composer.enter == Enter::AppendToDraft);
             match (draft, known) {
                 (None, _) => return Ok(None),
-                (Some(draft), Some((before, _))) if draft != before => return Ok(None),
-                (Some(draft), _) => known = Some((draft, screen)),
+                (Some(draft), Some((before, ..))) if draft != before => return Ok(None),
+                (Some(draft), _) => known = Some((draft, screen, cursor)),
             }
             sleep(PAUSE).await;
         }

@@ -49,6 +49,10 @@ impl Desk {
             // Keys that were typed just now may not be drawn yet.
             let is_drawn = status.input_age_ms.is_none_or(|age| u128::from(age) >= QUIET.as_millis());
             let seen = self.ready().await?;
+            // What would be cleared has to be what was kept, to the last key.
+            if self.back.is_some() && !(is_drawn && seen.composer.draft == self.away) {
+                return Err(self.is_typed_at());
+            }
             let mut pasted = Pasted {
                 effect: effect(seen.composer.enter),
                 queued: seen.composer.queued,
@@ -60,10 +64,15 @@ impl Desk {
                 id: id.to_string(),
                 paste: if self.rules.paste == Manner::Bracketed { Paste::Auto } else { Paste::Plain },
                 delay_ms: self.rules.enter_delay_ms,
-                submit: if submit { ENTER.to_owned() } else { String::new() },
+                submit: if submit {
+                    format!("{ENTER}{}", self.back.as_deref().unwrap_or_default())
+                } else {
+                    String::new()
+                },
                 before: self.stash.clone().unwrap_or_default(),
                 before_ms: if self.stash.is_some() { STASH_MS } else { 0 },
-                even_if_draft: self.force || self.stash.is_some(),
+                // An agent's own stash keeps whatever was typed meanwhile.
+                even_if_draft: self.force || self.stash.is_some() && self.back.is_none(),
                 empty_at: is_drawn.then_some(status.input),
                 if_output: (started.elapsed() < STILL_PATIENCE).then_some(status.output),
                 ..Inject::default()

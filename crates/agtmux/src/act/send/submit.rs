@@ -43,6 +43,9 @@ impl Desk {
         let mut signs = Signs::default();
         for (press, patience) in (0..).zip(PRESSES) {
             if press >= pasted.enters {
+                if self.back.is_some() && pasted.enters > 0 {
+                    return signs.verdict(enters, "Enter was not pressed again: a person's text may be with it");
+                }
                 match self.press(press).await {
                     Ok(()) => enters += 1,
                     Err(why) => return signs.verdict(enters, &format!("Enter was not pressed: {why}")),
