@@ -66,8 +66,7 @@ impl Hands {
             Err(why) => return returned(why),
         };
         let name = door.name();
-        let ids: Vec<_> = load.letters.iter().map(|letter| letter.id.to_string()).collect();
-        let detail = format!("mail {} by {name}", ids.join(", "));
+        let detail = format!("{} by {name}", load.told());
         let gift = Gift { hands: self.clone(), load, delivery: delivery.clone(), door, sight, text };
         match self.carry_over(gift, detail).await {
             Ok(evidence) => Handed::Over(Some(MailFact::Submitted {
