@@ -63,7 +63,7 @@ impl Desk {
             None => {
                 let digest = Draft::digest_of(&draft);
                 let seen = MailFact::InTheWay { delivery, digest, again: manners.again };
-                self.hands.handle.mail_step(seen).await?;
+                self.hands.handle.mail_step(seen).await.map_err(|error| unkept(&error))?;
             }
             Some(AsideRules::Stash { stash, .. }) => {
                 self.away = Some(draft);
@@ -78,7 +78,8 @@ impl Desk {
                 }
             }
             Some(AsideRules::Clear { clear }) => {
-                self.hands.handle.put_mail_aside(delivery, draft.clone()).await?;
+                let kept = self.hands.handle.put_mail_aside(delivery, draft.clone()).await;
+                kept.map_err(|error| unkept(&error))?;
                 let held = self.held_back(&clear, &draft).await;
                 self.away = Some(draft);
                 match held {
@@ -162,4 +163,10 @@ impl Desk {
         let message = format!("the text in the composer of {} could not be put aside", self.eye.aimed.runtime);
         Err(CommandError::new(ErrorCode::Draft, message).hint("let whoever wrote it send it or clear it"))
     }
+}
+
+/// Nothing was pressed yet, so that the message can wait on, whatever is wrong with the log.
+fn unkept(error: &CommandError) -> CommandError {
+    let message = format!("a text is in the composer, and it could not be kept what becomes of it: {}", error.message);
+    CommandError::new(ErrorCode::Draft, message)
 }
