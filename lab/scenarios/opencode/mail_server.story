@@ -2,6 +2,8 @@
 start --port PORT
 prompt say:hello
 expect completed|idle
+# What is typed while it still changes to the conversation is lost by itself.
+screen ▣
 type half a thought
 screen half a thought
 agtmux sm send PANE say:taken --id letter1 --wait 60s says letter1 confirmed
