@@ -35,7 +35,7 @@ mod series;
 mod stage;
 mod steps;
 
-pub use again::{Again, Stranded, Stray};
+pub use again::{Again, Fate, Stranded, Stray};
 pub use busy::Busy;
 pub use draft::{Aside, Draft};
 pub use envelope::{envelope, may_hold_receipts, receipts};

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use agtmux_agents::transcript;
 use agtmux_core::id::RuntimeId;
-use agtmux_core::mail::{MailFact, MailId, Receipt, Stray, may_hold_receipts, receipts};
+use agtmux_core::mail::{Fate, MailFact, MailId, Receipt, Stray, may_hold_receipts, receipts};
 use tokio::time::timeout;
 
 use super::{Hands, transcript_file};
@@ -24,14 +24,18 @@ impl Hands {
         let Ok(strays) = self.handle.read(move |world| world.engine.mail_strays(&runtime)).await else { return };
         let is_typed = strays.iter().any(|stray| stray.stranded.typed);
         let given = if is_typed { self.given(heir, strays.clone()).await } else { None };
-        for Stray { id, stranded } in strays {
-            if given.as_ref().is_some_and(|given| given.contains(&id)) {
-                let confirmed = MailFact::Confirmed { letters: vec![id], by: Receipt::Transcript };
-                self.handle.log_delivery(&confirmed).await;
-            } else if !stranded.typed || given.is_some() {
-                self.send_again(id, heir).await;
-            } else {
-                tracing::info!(%id, %heir, "it is not known whether the agent has it, so it is not sent again");
+        for stray in strays {
+            let fate = stray.fate(given.as_ref());
+            let id = stray.id;
+            match fate {
+                Fate::Arrived => {
+                    let confirmed = MailFact::Confirmed { letters: vec![id], by: Receipt::Transcript };
+                    self.handle.log_delivery(&confirmed).await;
+                }
+                Fate::Again => self.send_again(id, heir).await,
+                Fate::Unknown => {
+                    tracing::info!(%id, %heir, "it is not known whether the agent has it, so it is not sent again");
+                }
             }
         }
     }

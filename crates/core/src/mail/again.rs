@@ -4,6 +4,8 @@
 //! agent as far as anybody can tell who wrote to it: it is sent them anew, each as a message of its own that says which one it is.
 //! What may have been typed before is looked for in the agent's record first, and says `redelivered=1` if it is not there.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::fact::MailFact;
@@ -55,14 +57,32 @@ pub struct Stray {
     pub stranded: Stranded,
 }
 
+/// What becomes of such a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// The agent was given it.
+    Arrived,
+    /// It is sent anew.
+    Again,
+    /// Nobody can say whether the agent was given it, so it is not sent anew.
+    Unknown,
+}
+
+impl Stray {
+    /// What becomes of it, going by what the agent's own record says that it was given; none if there is no record to tell.
+    pub fn fate(&self, given: Option<&BTreeSet<MailId>>) -> Fate {
+        match given {
+            Some(given) if given.contains(&self.id) => Fate::Arrived,
+            None if self.stranded.typed => Fate::Unknown,
+            Some(_) | None => Fate::Again,
+        }
+    }
+}
+
 impl Engine {
     /// The agents that went on with a conversation in which messages got stranded.
     pub fn mail_heirs(&self) -> Vec<RuntimeId> {
-        let mut stranded = self.state().mail.stranded().peekable();
-        if stranded.peek().is_none() {
-            return Vec::new();
-        }
-        let stranded: Vec<_> = stranded.collect();
+        let stranded: Vec<_> = self.state().mail.stranded().collect();
         let living = self.state().topology.runtimes.values().filter(|runtime| runtime.is_live());
         let inherits = |runtime: &&Runtime| stranded.iter().any(|(_, stranded)| stranded.is_for(runtime));
         living.filter(inherits).map(|runtime| runtime.id.clone()).collect()

@@ -3,7 +3,7 @@
 use agtmux_core::event::{Ending, Fact};
 use agtmux_core::id::RuntimeId;
 use agtmux_core::mail::{
-    Category, DeliveryId, Ended, Letter, MailFact, MailId, Receipt, Sanitized, envelope, receipts,
+    Category, DeliveryId, Ended, Fate, Letter, MailFact, MailId, Receipt, Sanitized, envelope, receipts,
 };
 use agtmux_core::time::Span;
 
@@ -96,6 +96,20 @@ fn who_goes_on_with_a_conversation_is_sent_each_message_once() {
     talks(&mut world, &third, TALK);
     let typed = again(&mut world, "typed_r2", &third).unwrap();
     assert_eq!((typed.id.as_str(), marks(&typed)), ("typed_r3", Some(true)));
+}
+
+/// I2: what may have been typed is sent again only if the agent's record was read and does not show it.
+#[test]
+fn the_record_says_what_becomes_of_a_message() {
+    let (mut world, heir) = ended();
+    talks(&mut world, &heir, TALK);
+    let fates = |given: Option<&[&str]>| {
+        let given = given.map(|given| given.iter().map(|name| id(name)).collect());
+        world.engine.mail_strays(&heir).iter().map(|stray| stray.fate(given.as_ref())).collect::<Vec<_>>()
+    };
+    assert_eq!(fates(None), [Fate::Unknown, Fate::Again]);
+    assert_eq!(fates(Some(&[])), [Fate::Again, Fate::Again]);
+    assert_eq!(fates(Some(&["typed"])), [Fate::Arrived, Fate::Again]);
 }
 
 #[test]
