@@ -202,6 +202,11 @@ impl SourceRecord {
         &self.held
     }
 
+    /// What it says of that.
+    pub(crate) fn fact(&self, slot: Slot) -> Option<&Held> {
+        self.held.iter().find(|held| held.value.slot() == slot)
+    }
+
     /// Takes in an admitted signal. `holds` gives lifetimes.
     pub(crate) fn hear(
         &mut self,

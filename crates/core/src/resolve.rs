@@ -7,8 +7,9 @@
 //! (F9, F10). An "unblocked" retires earlier blocking facts. What an agent declares it needs, in a status file or by
 //! `agtmux signal`, is retired by the next turn or by itself only: it declares that from inside a turn that then ends. A
 //! question that a file or the screen still shows when it is looked at after somebody else's boundary was not meant by
-//! that, and stands. A model's boundary retires other guesses only. Retirement is computed here and never stored, so a
-//! fact that arrives late is born retired (F18).
+//! that, and stands. A file or a screen that shows at last a turn of which better evidence had told is an echo and no
+//! boundary: what was asked meanwhile it cannot have seen, and may be about to show. A model's boundary retires other
+//! guesses only. Retirement is computed here and never stored, so a fact that arrives late is born retired (F18).
 //!
 //! **Expired.** A fact past its expiry counts for nothing, whichever way it points (F21). It still retires: that a turn
 //! ended remains true when it is old news. Weaker fresh facts then decide; without any the state is `unknown`. A question
@@ -23,7 +24,7 @@
 //! source of no weaker evidence lowers it by one step. `unknown` is always low.
 
 use crate::event::{Health, ProcessState};
-use crate::facts::{Held, Slot, Value};
+use crate::facts::{Held, Slot, SourceRecord, Value};
 use crate::ordering::Mark;
 use crate::policy::Policy;
 use crate::runtime::{Runtime, Surroundings};
@@ -129,11 +130,14 @@ struct Latest {
     active: Option<Mark>,
     over: Option<Mark>,
     unblocked: Option<Mark>,
+    /// The latest beginning of a turn that is no echo of one.
+    begun: Option<Mark>,
 }
 
 impl Latest {
-    fn among<'a>(facts: impl Iterator<Item = &'a Held>) -> Self {
-        facts.fold(Self::default(), |mut latest, held| {
+    fn among<'a>(records: impl Iterator<Item = (Source, &'a SourceRecord)> + Clone) -> Self {
+        let facts = records.clone().flat_map(|(_, record)| record.facts());
+        let mut latest = facts.fold(Self::default(), |mut latest, held| {
             let place = match held.value.slot() {
                 Slot::TurnActive => &mut latest.active,
                 Slot::TurnEnded | Slot::Idle => &mut latest.over,
@@ -142,7 +146,26 @@ impl Latest {
             };
             *place = (*place).max(Some(held.last.mark));
             latest
-        })
+        });
+        let starts = records.filter_map(|(source, record)| Some((source, record, record.fact(Slot::TurnActive)?)));
+        let begun = starts.clone().filter(|(source, record, start)| {
+            let told = |(by, _, earlier): (Source, &SourceRecord, &Held)| {
+                (by.evidence() > source.evidence() && earlier.last.mark < start.last.mark).then_some(earlier.last.mark)
+            };
+            let told = starts.clone().filter_map(told).max();
+            !(shows_questions(*source) && told.is_some() && latest.is_echo(told, record, start))
+        });
+        latest.begun = begun.map(|(_, _, start)| start.last.mark).max();
+        latest
+    }
+
+    /// Whether a source that shows a turn, which others had told of before, may not have come to see yet what was asked
+    /// in it: it saw no question since, and has not looked again.
+    fn is_echo(self, told: Option<Mark>, record: &SourceRecord, start: &Held) -> bool {
+        let asked = record.fact(Slot::Blocked).map(|question| question.last.mark);
+        let has_seen = asked > told.max(self.unblocked) && asked < Some(start.last.mark);
+        let looked_again = start.renewed > start.last.mark && asked < Some(start.last.mark);
+        told > self.over && !has_seen && !looked_again
     }
 
     /// Statements of that kind up to here do not count.
@@ -150,37 +173,33 @@ impl Latest {
         match slot {
             Slot::TurnActive => self.over,
             Slot::TurnEnded | Slot::Idle => self.active,
-            Slot::Blocked => self.active.max(self.over).max(self.unblocked),
-            Slot::Unblocked | Slot::Work => self.active.max(self.over),
+            Slot::Blocked => self.begun.max(self.over).max(self.unblocked),
+            Slot::Unblocked | Slot::Work => self.begun.max(self.over),
             Slot::Background | Slot::Composer => None,
         }
     }
 }
 
 fn weigh(runtime: &Runtime, now: Timestamp) -> Vec<Weighed<'_>> {
-    let facts =
-        || runtime.sources.iter().flat_map(|(source, record)| record.facts().iter().map(|held| (*source, held)));
-    let known = facts().filter(|(source, _)| source.evidence() > Evidence::Guessed).map(|(_, held)| held);
-    let known = Latest::among(known);
-    let guessed = Latest::among(facts().map(|(_, held)| held));
-    let own_floor = |source: Source, slot: Slot| {
-        let own = runtime.sources.get(&source).map(|record| Latest::among(record.facts().iter()));
-        own.and_then(|own| own.floor(slot))
-    };
+    let records = || runtime.sources.iter().map(|(source, record)| (*source, record));
+    let known = Latest::among(records().filter(|(source, _)| source.evidence() > Evidence::Guessed));
+    let guessed = Latest::among(records());
+    let own_floor = |source: Source, slot: Slot| Latest::among(records().filter(|(of, _)| *of == source)).floor(slot);
     let floor = |source: Source, held: &Held| {
         let slot = held.value.slot();
         let latest = if source.evidence() == Evidence::Guessed { guessed } else { known };
         if slot == Slot::Blocked && source.declares() {
-            return latest.active.max(own_floor(source, slot));
+            return latest.begun.max(own_floor(source, slot));
         }
-        let floor = latest.floor(slot);
+        let floor = latest.floor(slot).max(own_floor(source, slot));
         let is_seen_since = Some(held.last.mark) < floor && floor < Some(held.renewed);
         if slot == Slot::Blocked && shows_questions(source) && is_seen_since {
             return own_floor(source, slot);
         }
         floor
     };
-    facts()
+    records()
+        .flat_map(|(source, record)| record.facts().iter().map(move |held| (source, held)))
         .map(|(source, held)| {
             let floor = floor(source, held);
             let standing = match floor {

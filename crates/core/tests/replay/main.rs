@@ -61,6 +61,7 @@ replays! {
     screen_sees_what_hooks_miss,
     server_restart,
     settled,
+    shown_late,
     source_clock_backwards,
     stale_both_ways,
     still_shown,
