@@ -42,7 +42,14 @@ impl Glance {
             // Without a new boundary nothing would retire what is no longer shown.
             return std::iter::once(Reading::new(Signal::Withdrawn)).chain(seen).collect();
         }
-        seen.into_iter().filter(|reading| !before.contains(reading)).collect()
+        let is_work = |reading: &Reading| matches!(reading.signal, Signal::Working { .. });
+        let worked = before.iter().any(is_work) && !seen.iter().any(is_work);
+        let mut news: Vec<_> = seen.into_iter().filter(|reading| !before.contains(reading)).collect();
+        if worked && !news.iter().any(|reading| is_boundary(&reading.signal)) {
+            // The turn that goes on without the work is no news that would retire it.
+            news.push(Reading::new(Signal::WorkEnded));
+        }
+        news
     }
 
     /// That what was last seen still holds, if anything does.
@@ -57,7 +64,7 @@ fn is_boundary(signal: &Signal) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use agtmux_core::signal::{Blocking, Composer, Source};
+    use agtmux_core::signal::{Blocking, Composer, Source, Work};
     use agtmux_core::state::State;
     use agtmux_core::time::Timestamp;
 
@@ -91,8 +98,10 @@ mod tests {
     #[test]
     fn what_is_seen_is_said_once_and_taken_back() {
         let running = Reading::new(Signal::TurnStarted);
+        let idle = Reading::new(Signal::Idle);
         let ready = Reading::new(Signal::Composer { is: Composer::Ready });
         let dialog = Reading::new(Signal::Blocked { on: Blocking::Dialog { name: None } });
+        let compacting = Reading::new(Signal::Working { with: Work::Compacting });
         let withdrawn = Reading::new(Signal::Withdrawn);
         let mut glance = Glance::default();
         let mut look = |seen: &[&Reading]| glance.news(seen.iter().map(|reading| (*reading).clone()).collect());
@@ -102,6 +111,11 @@ mod tests {
         assert_eq!(look(&[&running, &dialog]), std::slice::from_ref(&dialog));
         assert_eq!(look(&[&ready]), [withdrawn.clone(), ready.clone()], "neither is shown any more");
         assert_eq!(look(&[]), [withdrawn]);
+        assert_eq!(look(&[&running, &compacting]), [running.clone(), compacting.clone()]);
+        assert_eq!(look(&[&running]), [Reading::new(Signal::WorkEnded)], "the turn goes on, compacted");
+        assert_eq!(look(&[&running, &compacting]), std::slice::from_ref(&compacting));
+        assert_eq!(look(&[&idle]), std::slice::from_ref(&idle));
+        assert_eq!(look(&[]), [Reading::new(Signal::Withdrawn)]);
         assert_eq!(glance.renewal(), []);
         glance.news(vec![dialog]);
         assert_eq!(glance.renewal(), [Reading::new(Signal::StillSo)]);
