@@ -132,6 +132,9 @@ struct RunArguments {
     /// How many are played at once; by default one more than there are processors
     #[arg(long)]
     jobs: Option<usize>,
+    /// If at most so many fail, play those once more, one by one: others' programs on a busy machine do miss a key
+    #[arg(long, default_value_t = 0)]
+    again: usize,
 }
 
 #[tokio::main]
@@ -202,7 +205,8 @@ async fn run(arguments: RunArguments) -> Result<ExitCode> {
     };
     let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
     let plays = std::iter::repeat_n(chosen, arguments.times).flatten().collect();
-    let outcomes = play_all(plays, manner, arguments.jobs.unwrap_or(cores + 1)).await?;
+    let mut outcomes = play_all(plays, manner.clone(), arguments.jobs.unwrap_or(cores + 1)).await?;
+    play_again(&mut outcomes, manner, arguments.again).await?;
     write!(stdout(), "{}\n{}\n", report::sights(&outcomes), report::latencies(&outcomes))?;
     write!(stderr(), "{}", report::summary(&outcomes))?;
     let failed = outcomes.iter().any(|(_, outcome)| outcome.failure.is_some());
@@ -296,6 +300,23 @@ async fn play_all(stories: Vec<Story>, manner: Manner, jobs: usize) -> Result<Ve
         });
     }
     in_order(playing).await
+}
+
+/// Plays once more what failed, if that is little. How it failed the first time is told all the same.
+async fn play_again(outcomes: &mut [(Story, Outcome)], manner: Manner, at_most: usize) -> Result<()> {
+    let failed: Vec<_> = (0..outcomes.len()).filter(|place| outcomes[*place].1.failure.is_some()).collect();
+    if failed.len() > at_most {
+        return Ok(());
+    }
+    let stories = failed.iter().map(|place| outcomes[*place].0.clone()).collect();
+    let played = play_all(stories, manner, 1).await?;
+    for (place, again) in failed.into_iter().zip(played) {
+        if let Some(failure) = &outcomes[place].1.failure {
+            writeln!(stderr(), "PLAYED AGAIN, since it failed: {failure}")?;
+        }
+        outcomes[place] = again;
+    }
+    Ok(())
 }
 
 /// Waits for all of them, and gives what they give in order. What is broken off takes its stage down.
