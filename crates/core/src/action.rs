@@ -412,13 +412,14 @@ impl Engine {
         facts.iter().filter(|w| suits(w)).max_by_key(|w| resolve::weight(w)).map(|w| &w.held.value)
     }
 
-    /// The facts about an agent that count right now.
+    /// The facts about an agent that count right now. So does a question that may be answered already: nothing is to be
+    /// typed into it.
     pub(crate) fn fresh<'a>(&self, runtime: &'a Runtime) -> Vec<Weighed<'a>> {
         let state = self.state();
         let health = state.topology.health(&runtime.target);
         let around = Surroundings { policy: &state.policy, health, now: state.now };
         let mut facts = resolve::judge(runtime, around).facts;
-        facts.retain(|w| w.standing == Standing::Fresh);
+        facts.retain(|w| matches!(w.standing, Standing::Fresh | Standing::Doubted(_)));
         facts
     }
 

@@ -143,7 +143,7 @@ fn chain(judgement: &Judgement<'_>) -> Vec<Step> {
         .enumerate()
         .map(|(place, fact)| {
             let status = match fact.standing {
-                Standing::Retired(by) => Status::Retired { by: name_of(by, &judgement.facts) },
+                Standing::Retired(by) | Standing::Doubted(by) => Status::Retired { by: name_of(by, &judgement.facts) },
                 Standing::Expired => Status::Expired,
                 Standing::Fresh if judgement.deciding == Some(place) => Status::Deciding,
                 Standing::Fresh if deciding.is_some_and(|deciding| !fact.contradicts(deciding)) => Status::Agrees,

@@ -7,9 +7,13 @@
 //! (F9, F10). An "unblocked" retires earlier blocking facts. What an agent declares it needs, in a status file or by
 //! `agtmux signal`, is retired by the next turn or by itself only: it declares that from inside a turn that then ends. A
 //! question that a file or the screen still shows when it is looked at after somebody else's boundary was not meant by
-//! that, and stands. A file or a screen that shows at last a turn of which better evidence had told is an echo and no
-//! boundary: what was asked meanwhile it cannot have seen, and may be about to show. A model's boundary retires other
-//! guesses only. Retirement is computed here and never stored, so a fact that arrives late is born retired (F18).
+//! that, and stands. A model's boundary retires other guesses only. Retirement is computed here and never stored, so a
+//! fact that arrives late is born retired (F18).
+//!
+//! **Lagging.** Files and screens show how things stand, a moment late. A turn that one of them shows when better evidence
+//! had told of it is an echo and no boundary: what was asked meanwhile it may be about to show. A question that one of
+//! them shows right after better evidence that a question was answered may be that one. Either counts in full once it has
+//! stood for [`LAG`], without the opposite from the same source.
 //!
 //! **Expired.** A fact past its expiry counts for nothing, whichever way it points (F21). It still retires: that a turn
 //! ended remains true when it is old news. Weaker fresh facts then decide; without any the state is `unknown`. A question
@@ -30,7 +34,10 @@ use crate::policy::Policy;
 use crate::runtime::{Runtime, Surroundings};
 use crate::signal::{Blocking, Evidence, InputKind, Outcome, Source, Work};
 use crate::state::{Confidence, State, Verdict};
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
+
+/// What is shown may be so much behind what is told. A screen is looked at within about a second of being painted.
+const LAG: Span = Span::seconds(2);
 
 /// Whether a fact still counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +46,8 @@ pub(crate) enum Standing {
     Expired,
     /// By that later statement.
     Retired(Mark),
+    /// It may be what that earlier statement had answered. It says no state, and yet nothing is to be typed into it.
+    Doubted(Mark),
 }
 
 /// A fact with its standing at one moment.
@@ -84,7 +93,9 @@ pub(crate) fn next_change(facts: &[Weighed<'_>], policy: &Policy, now: Timestamp
 pub(crate) fn moments(facts: &[Weighed<'_>], policy: &Policy) -> impl Iterator<Item = Timestamp> {
     facts.iter().filter(|w| !w.is_retired()).flat_map(|w| {
         let done = matches!(w.held.value, Value::TurnEnded(Outcome::Done));
-        [Some(w.held.expires_at), done.then(|| w.since + policy.completed_for)].into_iter().flatten()
+        let lags = shows_questions(w.source) && matches!(w.slot(), Slot::TurnActive | Slot::Blocked);
+        let aged_at = done.then(|| w.since + policy.completed_for);
+        [Some(w.held.expires_at), aged_at, lags.then(|| w.held.last.at + LAG)].into_iter().flatten()
     })
 }
 
@@ -135,7 +146,7 @@ struct Latest {
 }
 
 impl Latest {
-    fn among<'a>(records: impl Iterator<Item = (Source, &'a SourceRecord)> + Clone) -> Self {
+    fn among<'a>(records: impl Iterator<Item = (Source, &'a SourceRecord)> + Clone, now: Timestamp) -> Self {
         let facts = records.clone().flat_map(|(_, record)| record.facts());
         let mut latest = facts.fold(Self::default(), |mut latest, held| {
             let place = match held.value.slot() {
@@ -153,19 +164,19 @@ impl Latest {
                 (by.evidence() > source.evidence() && earlier.last.mark < start.last.mark).then_some(earlier.last.mark)
             };
             let told = starts.clone().filter_map(told).max();
-            !(shows_questions(*source) && told.is_some() && latest.is_echo(told, record, start))
+            !(shows_questions(*source) && told.is_some() && latest.is_echo(told, record, start, now))
         });
         latest.begun = begun.map(|(_, _, start)| start.last.mark).max();
         latest
     }
 
     /// Whether a source that shows a turn, which others had told of before, may not have come to see yet what was asked
-    /// in it: it saw no question since, and has not looked again.
-    fn is_echo(self, told: Option<Mark>, record: &SourceRecord, start: &Held) -> bool {
+    /// in it: it saw no question since, and its turn has not stood for long.
+    fn is_echo(self, told: Option<Mark>, record: &SourceRecord, start: &Held, now: Timestamp) -> bool {
         let asked = record.fact(Slot::Blocked).map(|question| question.last.mark);
         let has_seen = asked > told.max(self.unblocked) && asked < Some(start.last.mark);
-        let looked_again = start.renewed > start.last.mark && asked < Some(start.last.mark);
-        told > self.over && !has_seen && !looked_again
+        let has_stood = now >= start.last.at + LAG && asked < Some(start.last.mark);
+        told > self.over && !has_seen && !has_stood
     }
 
     /// Statements of that kind up to here do not count.
@@ -182,9 +193,9 @@ impl Latest {
 
 fn weigh(runtime: &Runtime, now: Timestamp) -> Vec<Weighed<'_>> {
     let records = || runtime.sources.iter().map(|(source, record)| (*source, record));
-    let known = Latest::among(records().filter(|(source, _)| source.evidence() > Evidence::Guessed));
-    let guessed = Latest::among(records());
-    let own_floor = |source: Source, slot: Slot| Latest::among(records().filter(|(of, _)| *of == source)).floor(slot);
+    let known = Latest::among(records().filter(|(source, _)| source.evidence() > Evidence::Guessed), now);
+    let guessed = Latest::among(records(), now);
+    let own_floor = |source, slot| Latest::among(records().filter(|(of, _)| *of == source), now).floor(slot);
     let floor = |source: Source, held: &Held| {
         let slot = held.value.slot();
         let latest = if source.evidence() == Evidence::Guessed { guessed } else { known };
@@ -205,11 +216,22 @@ fn weigh(runtime: &Runtime, now: Timestamp) -> Vec<Weighed<'_>> {
             let standing = match floor {
                 Some(by) if by > held.last.mark => Standing::Retired(by),
                 _ if now >= held.expires_at => Standing::Expired,
-                _ => Standing::Fresh,
+                _ => answered(runtime, source, held, now).map_or(Standing::Fresh, Standing::Doubted),
             };
             Weighed { source, held, standing, since: held.first_after(floor).at }
         })
         .collect()
+}
+
+/// The answer, told by better evidence, that a question came right after, if it came just now.
+fn answered(runtime: &Runtime, source: Source, held: &Held, now: Timestamp) -> Option<Mark> {
+    let is_question = held.value.slot() == Slot::Blocked && shows_questions(source);
+    if !is_question || now >= held.last.at + LAG {
+        return None;
+    }
+    let better = runtime.sources.iter().filter(|(by, _)| by.evidence() > source.evidence());
+    let answers = better.filter_map(|(_, record)| record.fact(Slot::Unblocked)).map(|answer| answer.last);
+    answers.filter(|answer| answer.mark < held.last.mark && held.last.at < answer.at + LAG).map(|a| a.mark).max()
 }
 
 /// Whether a source shows how things stand, so that "still so" means that its question is still there to be seen.

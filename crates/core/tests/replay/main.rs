@@ -26,6 +26,7 @@ replays! {
     a_turn,
     acknowledged_and_seen,
     another_boot,
+    answered_and_still_shown,
     approval_then_crash,
     background_work,
     checkpoint,
