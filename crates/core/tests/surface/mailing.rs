@@ -214,6 +214,25 @@ fn what_is_taken_back_from_a_delivery_ends_the_delivery() {
     assert_eq!(stage_of(&world, "two"), "cancelled");
 }
 
+/// What was typed as one text was given as one: a courier that thinks nothing was typed is wrong about all of it (I2).
+#[test]
+fn what_was_typed_with_a_confirmed_one_is_not_typed_again() {
+    let mut world = World::default();
+    let [api] = idle_agents(&mut world);
+    for id in ["one", "two"] {
+        let letter = letter(&world, id, person(), &api);
+        post(&mut world, letter, None).unwrap();
+    }
+    let letters: Vec<_> = ["one", "two"].map(|id| MailId::parse(id).unwrap()).into();
+    let delivery = DeliveryId::new("dl_1");
+    assert!(step(&mut world, MailFact::Leased { delivery: delivery.clone(), runtime: api, letters: letters.clone() }));
+    assert!(step(&mut world, MailFact::Started { delivery: delivery.clone() }));
+    assert!(step(&mut world, MailFact::Confirmed { letters: vec![letters[0].clone()], by: Receipt::Hook }));
+    assert!(step(&mut world, MailFact::Returned { delivery, why: "a draft".to_owned() }));
+    assert_eq!((stage_of(&world, "one"), stage_of(&world, "two")), ("confirmed", "unconfirmed"));
+    assert_eq!(due(&world), Vec::<String>::new());
+}
+
 /// What a long-lived series is followed by does not depend on what is remembered of it.
 #[test]
 fn a_series_that_was_taken_back_stays_so_when_it_is_forgotten() {
