@@ -13,6 +13,9 @@ use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use super::error::StoreError;
 use super::open::{Options, Synchronous};
 
+/// How much of the file a connection keeps in memory. The log is written at its end, and the system keeps the rest at hand.
+pub(super) const CACHE_KIB: i64 = 512;
+
 /// The database as its owner holds it.
 pub(super) struct Database {
     path: PathBuf,
@@ -178,6 +181,7 @@ pub(super) fn connect(path: &Path, options: &Options) -> rusqlite::Result<Connec
     // A file that is mapped into memory turns an I/O error into a signal that kills the daemon.
     connection.pragma_update(None, "mmap_size", 0)?;
     connection.pragma_update(None, "journal_size_limit", 16 << 20)?;
+    connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
     set_synchronous(&connection, options.synchronous)?;
     Ok(connection)
 }

@@ -13,15 +13,19 @@ use agtmux_core::time::Timestamp;
 use rusqlite::{Connection, OpenFlags, params_from_iter, types::Value};
 
 use super::audit::{self, Verified};
+use super::database::CACHE_KIB;
 use super::error::StoreError;
 use super::log::{self, integer};
 use super::texts;
+
+/// How many connections are kept for the next readers.
+const IDLE: usize = 4;
 
 /// Reads the log. Cheap to clone; calls block, so the daemon makes them away from its loop.
 #[derive(Clone, Debug)]
 pub struct Reader {
     path: PathBuf,
-    /// Connections that are not in use. As many exist as there were readers at one time.
+    /// Connections that are not in use, at most [`IDLE`] of them.
     idle: Arc<Mutex<Vec<Connection>>>,
 }
 
@@ -191,7 +195,10 @@ impl Reader {
             None => connect(&self.path).map_err(sqlite)?,
         };
         let answer = query(&connection).map_err(sqlite)?;
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.len() < IDLE {
+            idle.push(connection);
+        }
         Ok(answer)
     }
 }
@@ -202,5 +209,6 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     connection.busy_timeout(Duration::from_secs(5))?;
     connection.pragma_update(None, "trusted_schema", false)?;
     connection.pragma_update(None, "mmap_size", 0)?;
+    connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
     Ok(connection)
 }
