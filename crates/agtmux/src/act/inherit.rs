@@ -10,9 +10,10 @@ use std::time::Duration;
 use agtmux_agents::transcript;
 use agtmux_core::id::RuntimeId;
 use agtmux_core::mail::{Fate, MailFact, MailId, Receipt, Stray, may_hold_receipts, receipts};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::{Hands, transcript_file};
+use crate::daemon::delivery::{LOG_AGAIN, is_over};
 
 /// How long it may take until it is known where an agent's record is.
 const RECORD: Duration = Duration::from_secs(10);
@@ -32,7 +33,7 @@ impl Hands {
                     let confirmed = MailFact::Confirmed { letters: vec![id], by: Receipt::Transcript };
                     self.handle.log_delivery(&confirmed).await;
                 }
-                Fate::Again => self.send_again(id, heir).await,
+                Fate::Again => self.send_again(&id, heir).await,
                 Fate::Unknown => {
                     tracing::info!(%id, %heir, "it is not known whether the agent has it, so it is not sent again");
                 }
@@ -40,14 +41,21 @@ impl Hands {
         }
     }
 
-    async fn send_again(&self, id: MailId, heir: &RuntimeId) {
-        let sent = match self.handle.kept_text(&id).await {
-            Ok(text) => self.handle.mail_again(id.clone(), heir.clone(), text).await.map_err(|error| error.message),
-            Err(why) => Err(why),
+    /// Sends one anew. A log that cannot be written is tried again.
+    async fn send_again(&self, id: &MailId, heir: &RuntimeId) {
+        let text = match self.handle.kept_text(id).await {
+            Ok(text) => text,
+            Err(why) => return tracing::warn!(%id, %heir, why, "a message that is to be sent anew cannot be read"),
         };
-        match sent {
-            Ok(new) => tracing::info!(%id, %new, %heir, "a message is sent anew"),
-            Err(why) => tracing::warn!(%id, %heir, why, "a message could not be sent anew"),
+        loop {
+            match self.handle.mail_again(id.clone(), heir.clone(), text.clone()).await {
+                Ok(new) => return tracing::info!(%id, %new, %heir, "a message is sent anew"),
+                Err(error) if is_over(&error) => {
+                    return tracing::info!(%id, %heir, %error, "a message is not sent anew");
+                }
+                Err(error) => tracing::warn!(%id, %heir, %error, "a message could not be sent anew yet"),
+            }
+            sleep(LOG_AGAIN).await;
         }
     }
 

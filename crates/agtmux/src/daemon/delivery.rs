@@ -19,7 +19,7 @@ pub fn agtmux_itself() -> Actor {
 }
 
 /// Between two tries to log what came of a delivery.
-const LOG_AGAIN: Duration = Duration::from_secs(1);
+pub const LOG_AGAIN: Duration = Duration::from_secs(1);
 
 /// A delivery and all there is to know to make it.
 pub struct Load {

@@ -8,7 +8,6 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::fact::MailFact;
 use super::letter::{Category, Letter, MailId};
 use super::post::{Entry, Post};
 use super::stage::Stage;
@@ -115,13 +114,7 @@ impl Engine {
             return Err(refuse(RefusalCode::PreconditionFailed, format!("{id} is not to be sent to {to} anew")));
         };
         let letter = entry.letter.anew(stranded, heir, self.now());
-        let new = letter.id.clone();
-        let mut facts = Vec::new();
-        if !mail.boxes.contains_key(to) {
-            facts.push(MailFact::Opened { runtime: to.clone(), nonce });
-        }
-        facts.push(MailFact::Queued { letter: Box::new(letter) });
-        Ok((new, facts.into_iter().map(|fact| Fact::Mail(Box::new(fact))).collect()))
+        Ok((letter.id.clone(), mail.queue(letter, nonce)))
     }
 }
 

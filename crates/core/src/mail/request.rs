@@ -2,7 +2,7 @@
 
 use super::fact::MailFact;
 use super::letter::{Category, Letter, MailId, Party};
-use super::post::Entry;
+use super::post::{Entry, Post};
 use crate::command::{Refusal, RefusalCode, refuse};
 use crate::engine::Engine;
 use crate::event::Fact;
@@ -46,6 +46,16 @@ pub enum Posted {
     Known(Box<Entry>),
 }
 
+impl Post {
+    /// What is to be logged for a letter to wait. The box of whoever gets its first is opened with that word.
+    pub(super) fn queue(&self, letter: Letter, nonce: String) -> Vec<Fact> {
+        let is_new = !self.boxes.contains_key(&letter.to);
+        let opened = is_new.then(|| MailFact::Opened { runtime: letter.to.clone(), nonce });
+        let queued = MailFact::Queued { letter: Box::new(letter) };
+        opened.into_iter().chain([queued]).map(|fact| Fact::Mail(Box::new(fact))).collect()
+    }
+}
+
 impl Engine {
     /// Takes a message. The same one again changes nothing.
     ///
@@ -79,12 +89,7 @@ impl Engine {
         self.is_not_flooding(&letter)?;
         self.is_not_going_round(&letter)?;
         letter.hops = self.hops(&letter)?;
-        let mut facts = Vec::new();
-        if !mail.boxes.contains_key(&letter.to) {
-            facts.push(MailFact::Opened { runtime: letter.to.clone(), nonce });
-        }
-        facts.push(MailFact::Queued { letter: Box::new(letter) });
-        Ok(Posted::New(facts.into_iter().map(|fact| Fact::Mail(Box::new(fact))).collect()))
+        Ok(Posted::New(mail.queue(letter, nonce)))
     }
 
     /// Takes a message back.
