@@ -2,6 +2,7 @@
 
 mod codex;
 mod opencode;
+mod patience;
 mod sse;
 
 use std::collections::BTreeMap;

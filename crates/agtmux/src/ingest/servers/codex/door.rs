@@ -3,26 +3,18 @@
 //!
 //! Which pane shows which thread is found out by whoever listens, who opens this door and shuts it when that is not sure any more.
 
-use std::time::Duration;
-
 use agtmux_agents::translate::codex_given;
 use agtmux_core::id::RuntimeId;
 use agtmux_core::mail::{Receipt, may_hold_receipts};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
-use tokio::time::{Instant, sleep};
 
 use super::line::{Failure, Line};
 use crate::daemon::Handle;
 use crate::daemon::doors::{At, Door, Given, Sight};
 use crate::error::CommandError;
-
-/// How long a turn may take to end, and a prompt to show up in it.
-const PATIENCE: Duration = Duration::from_secs(3);
-
-/// Between two looks.
-const PAUSE: Duration = Duration::from_millis(100);
+use crate::ingest::servers::patience::becomes;
 
 /// How much of a thread is looked through for what its agent was given.
 const LAST: usize = 100;
@@ -60,14 +52,8 @@ impl Door for CodexDoor {
                 let params = json!({"threadId": conversation, "turnId": turn["id"]});
                 self.line.ask("turn/interrupt", params).await.map_err(told)?;
             }
-            let started = Instant::now();
-            while started.elapsed() < PATIENCE {
-                if self.at().await.is_ok_and(|at| at == Some(At::Rest)) {
-                    return Ok(());
-                }
-                sleep(PAUSE).await;
-            }
-            Err("its turn was interrupted and has not ended".to_owned())
+            let ended = becomes(|| self.at().map(|at| at.is_ok_and(|at| at == Some(At::Rest)))).await;
+            ended.then_some(()).ok_or_else(|| "its turn was interrupted and has not ended".to_owned())
         }
         .boxed()
     }
@@ -106,17 +92,13 @@ impl CodexDoor {
 
     /// Waits until what was given is in the thread, under the name of its delivery: then the agent has it.
     async fn read_own(self, delivery: String) {
-        let started = Instant::now();
-        while started.elapsed() < PATIENCE {
-            let items = self.items().await.unwrap_or_default();
-            let own: Vec<_> =
-                items.iter().filter(|item| item["item"]["clientId"] == delivery.as_str()).cloned().collect();
-            if !own.is_empty() {
-                self.read(&own).await.ok();
-                return;
-            }
-            sleep(PAUSE).await;
-        }
+        let read = || async {
+            let mut own = self.items().await.unwrap_or_default();
+            own.retain(|item| item["item"]["clientId"] == delivery.as_str());
+            self.read(&own).await.ok();
+            !own.is_empty()
+        };
+        becomes(read).await;
     }
 
     /// Reads what the agent was given while nobody listened, if it is waited for.

@@ -3,30 +3,22 @@
 //! The server does not tell which conversation is on the screen. The title of the pane does: opencode writes that of the conversation
 //! into it. It counts if it is that of the conversation which went on last, and of no other.
 
-use std::time::Duration;
-
 use agtmux_agents::translate::{OpencodePrompts, opencode_shows};
 use agtmux_core::id::RuntimeId;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
-use tokio::time::{Instant, sleep};
 
 use super::server::{Failure, Server, is_plain};
 use crate::daemon::Handle;
 use crate::daemon::doors::{At, Door, Given, Sight};
+use crate::ingest::servers::patience::becomes;
 
 /// How many conversations are looked through for one that has the same title.
 const CONVERSATIONS: usize = 1_000;
 
 /// How many messages of a conversation are looked through for the last prompt, and for ours.
 const LAST: usize = 20;
-
-/// How long a turn may take to end, and a prompt to show up among the messages.
-const PATIENCE: Duration = Duration::from_secs(3);
-
-/// Between two looks.
-const PAUSE: Duration = Duration::from_millis(100);
 
 /// The way to one opencode.
 pub(super) struct OpencodeDoor {
@@ -54,14 +46,8 @@ impl Door for OpencodeDoor {
         async move {
             let aborted = self.server.post(&format!("/session/{conversation}/abort"), &json!({})).await;
             aborted.map_err(|failure| format!("its turn could not be interrupted: {failure}"))?;
-            let started = Instant::now();
-            while started.elapsed() < PATIENCE {
-                if self.at(conversation).await.is_ok_and(|at| at == At::Rest) {
-                    return Ok(());
-                }
-                sleep(PAUSE).await;
-            }
-            Err("its turn was interrupted and has not ended".to_owned())
+            let ended = becomes(|| self.at(conversation).map(|at| at.is_ok_and(|at| at == At::Rest))).await;
+            ended.then_some(()).ok_or_else(|| "its turn was interrupted and has not ended".to_owned())
         }
         .boxed()
     }
@@ -133,15 +119,8 @@ impl OpencodeDoor {
 
     /// Waits until a prompt is among the messages of a conversation.
     async fn has(&self, conversation: &str, text: &str) -> bool {
-        let started = Instant::now();
-        while started.elapsed() < PATIENCE {
-            let messages = self.messages(conversation).await;
-            if messages.is_ok_and(|messages| OpencodePrompts::listed(&messages).iter().any(|given| given == text)) {
-                return true;
-            }
-            sleep(PAUSE).await;
-        }
-        false
+        let is_listed = |messages: Value| OpencodePrompts::listed(&messages).iter().any(|given| given == text);
+        becomes(|| self.messages(conversation).map(|messages| messages.is_ok_and(is_listed))).await
     }
 }
 
