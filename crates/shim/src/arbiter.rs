@@ -8,9 +8,10 @@ use std::collections::VecDeque;
 
 use crate::buffer::Buffer;
 use crate::keyboard::{Keyboard, PASTE_MS};
-use crate::protocol::{Answer, Busy, HOLD_LIMIT_MS, Inject, Progress, Refusal, Status};
-use crate::script::Script;
+use crate::protocol::{Answer, Busy, HOLD_LIMIT_MS, Inject, PROTOCOL, Progress, Refusal, Status};
+use crate::script::{Ends, Script};
 use crate::seen::Seen;
+use crate::standing::Standing;
 
 /// The most that is read of a person's keys at once.
 pub const PIECE: usize = 4_096;
@@ -40,6 +41,8 @@ pub struct Arbiter {
     held: Buffer,
     pieces: VecDeque<Piece>,
     seen: Seen,
+    /// What was typed here and not submitted.
+    standing: Standing,
 }
 
 /// Held bytes that came at once.
@@ -79,6 +82,7 @@ impl Default for Arbiter {
             held: Buffer::new(HELD),
             pieces: VecDeque::with_capacity(PIECES),
             seen: Seen::default(),
+            standing: Standing::default(),
         }
     }
 }
@@ -122,8 +126,11 @@ impl Arbiter {
             Ok(script) => script,
             Err(reason) => return Answer::Refused { reason },
         };
-        if let Some(reason) = self.busy(inject, now, screen) {
+        if let Some(reason) = self.busy(inject, script.has_body, now, screen) {
             return Answer::Busy { reason };
+        }
+        if script.has_body {
+            self.standing.begin(&inject.id, self.keyboard.keys(), screen.output);
         }
         let not_before = self.last_input.map_or(now, |last| now.max(last + LEAD_MS));
         self.seen.set(&inject.id, Progress::Pasting);
@@ -131,7 +138,7 @@ impl Arbiter {
         Answer::Accepted { id: inject.id.clone() }
     }
 
-    fn busy(&mut self, inject: &Inject, now: u64, screen: Screen) -> Option<Busy> {
+    fn busy(&mut self, inject: &Inject, has_body: bool, now: u64, screen: Screen) -> Option<Busy> {
         if !matches!(self.phase, Phase::Open) {
             return Some(Busy::Hold);
         }
@@ -139,10 +146,19 @@ impl Arbiter {
         if !self.keyboard.is_between_keys() {
             return Some(Busy::Draft);
         }
-        if inject.empty_at == Some(self.keyboard.keys()) {
+        if inject.if_input.is_some_and(|judged| self.keyboard.keys() > judged) {
+            return Some(Busy::Draft);
+        }
+        if inject.empty_at == Some(self.keyboard.keys()) && self.standing.seen_empty(&self.keyboard, inject.if_output) {
             self.keyboard.seen_empty();
         }
-        if self.keyboard.is_draft() && !inject.even_if_draft {
+        let stands = self.standing.id(&self.keyboard);
+        if inject.if_stands.is_some() && inject.if_stands.as_deref() != stands {
+            return Some(Busy::Draft);
+        }
+        // To what was typed here and waits for Enter, nothing is added; keys without a text, such as that Enter, may go.
+        let is_in_the_way = self.keyboard.is_draft() && (stands.is_none() || has_body);
+        if is_in_the_way && !inject.even_if_draft {
             return Some(Busy::Draft);
         }
         inject.if_output.filter(|judged| screen.output > *judged).map(|_| Busy::Modal)
@@ -221,6 +237,7 @@ impl Arbiter {
                     }
                     if script.is_waiting() {
                         script.leave();
+                        self.standing.leave(&mut self.keyboard);
                         ended = Some(Answer::Left { id: script.id.clone() });
                     }
                     if script.is_over() {
@@ -238,6 +255,11 @@ impl Arbiter {
                     if let Some(progress) = progress {
                         self.seen.set(&script.id, progress);
                         if progress == Progress::Submitted {
+                            match script.ends {
+                                Ends::Submits => self.standing.submit(&mut self.keyboard),
+                                Ends::Leaves if script.has_body => self.standing.leave(&mut self.keyboard),
+                                Ends::Leaves => {}
+                            }
                             ended = Some(Answer::Submitted { id: script.id.clone() });
                         }
                     }
@@ -289,7 +311,9 @@ impl Arbiter {
     pub fn status(&mut self, now: u64, screen: Screen) -> Status {
         self.settle(now);
         Status {
+            protocol: PROTOCOL,
             draft: self.keyboard.is_draft(),
+            stands: self.standing.id(&self.keyboard).map(str::to_owned),
             hold: !matches!(self.phase, Phase::Open),
             paste_mode: screen.pastes,
             input: self.keyboard.keys(),
@@ -325,8 +349,11 @@ mod tests {
     enum Event {
         /// The person presses something.
         Keys(Vec<u8>),
-        /// A message is to be typed, perhaps into a draft, and perhaps not to be submitted before that is allowed.
-        Message { length: usize, even_if_draft: bool, waits: bool },
+        /// Somebody asks how things stand.
+        Judge,
+        /// A message is to be typed, perhaps into a draft, perhaps not to be submitted before that is allowed, and perhaps only if nothing
+        /// was typed since things were judged.
+        Message { length: usize, even_if_draft: bool, waits: bool, as_judged: bool },
         /// The last message may be submitted.
         Allow,
         /// The agent reads so many bytes.
@@ -352,8 +379,10 @@ mod tests {
         ]);
         prop_oneof![
             4 => keys.prop_map(|keys| Event::Keys(keys.to_vec())),
-            2 => (1usize..70_000, any::<bool>(), any::<bool>())
-                .prop_map(|(length, even_if_draft, waits)| Event::Message { length, even_if_draft, waits }),
+            1 => Just(Event::Judge),
+            2 => (1usize..70_000, any::<[bool; 3]>()).prop_map(|(length, [even_if_draft, waits, as_judged])| {
+                Event::Message { length, even_if_draft, waits, as_judged }
+            }),
             2 => Just(Event::Allow),
             3 => (1usize..100_000).prop_map(Event::Read),
             3 => (0u64..3_000).prop_map(Event::Wait),
@@ -362,12 +391,14 @@ mod tests {
 
     proptest! {
         /// I3 and I4: whatever happens when, the agent reads every key in order, every accepted message once and whole, and
-        /// none of them within a sequence of keys.
+        /// none of them within a sequence of keys. None is put behind another that was left without Enter, and none that minds what
+        /// was typed since comes behind a key.
         #[test]
         fn keys_and_messages_arrive_whole(events in proptest::collection::vec(event(), 1..80)) {
             let (mut arbiter, mut agent) = (Arbiter::default(), Buffer::new(64 * 1_024));
             let (mut now, mut typed, mut read) = (0, Vec::new(), Vec::new());
             let mut accepted: Vec<(usize, Vec<u8>)> = Vec::new();
+            let (mut judged, mut typed_when_judged, mut minds) = (0, 0, Vec::new());
             let take = |agent: &mut Buffer, read: &mut Vec<u8>, count: usize| {
                 let count = count.min(agent.waiting().len());
                 read.extend_from_slice(&agent.waiting()[..count]);
@@ -379,14 +410,20 @@ mod tests {
                         arbiter.input(&keys, now, &mut agent);
                         typed.extend(keys);
                     },
-                    Event::Message { length, even_if_draft, waits } => {
+                    Event::Judge => (judged, typed_when_judged) = (arbiter.status(now, SCREEN).input, typed.len()),
+                    Event::Message { length, even_if_draft, waits, as_judged } => {
                         // No byte of a key, so that messages can be told from keys.
                         let body = vec![b'A' + u8::try_from(number % 26).expect("a letter"); length];
-                        let request = Inject { even_if_draft, waits, ..inject(number) };
+                        let if_input = as_judged.then_some(judged);
+                        let request = Inject { even_if_draft, waits, if_input, ..inject(number) };
                         let draft = arbiter.status(now, SCREEN).draft;
                         match arbiter.inject(&request, body.clone(), now, SCREEN) {
                             Answer::Accepted { .. } => {
                                 prop_assert!(even_if_draft || !draft);
+                                let since: &[u8] = if as_judged { &typed[typed_when_judged..] } else { b"" };
+                                // What a terminal says by itself is no key.
+                                prop_assert!(since.chunks(3).all(|report| report == b"\x1b[I"), "{since:?}");
+                                minds.push(!even_if_draft);
                                 let enter: &[u8] = if waits { b"" } else { b"\r" };
                                 accepted.push((number, [b"\x1b[200~", &body[..], b"\x1b[201~", enter].concat()));
                             }
@@ -412,9 +449,12 @@ mod tests {
             prop_assert_eq!(arbiter.deadline(&agent), None);
             let mut rest = &read[..];
             let mut keys = Vec::new();
-            for (_, message) in &accepted {
+            let mut is_left = false;
+            for ((_, message), minds) in accepted.iter().zip(minds) {
                 let at = memchr::memmem::find(rest, message);
                 prop_assert!(at.is_some(), "a message is not whole");
+                prop_assert!(!(is_left && minds) || rest[..at.unwrap_or(0)].contains(&b'\r'), "one behind another");
+                is_left = !message.ends_with(b"\r");
                 keys.extend_from_slice(&rest[..at.unwrap_or(0)]);
                 rest = &rest[at.unwrap_or(0) + message.len()..];
             }
@@ -525,6 +565,102 @@ mod tests {
             } else {
                 assert_eq!((&ended[..], &read[..]), (&[Answer::Left { id }][..], format!("{body}key").as_bytes()));
             }
+        }
+    }
+
+    /// What was left is a text that stands there: nothing is added to it, and Enter is pressed for it as long as nobody has typed.
+    #[test]
+    fn what_was_left_stands_until_it_is_submitted() {
+        let left = |keys: &[u8]| {
+            let (mut arbiter, mut agent) = (Arbiter::default(), Buffer::new(64 * 1_024));
+            arbiter.inject(&Inject { waits: true, ..inject(1) }, b"text".to_vec(), 0, SCREEN);
+            pass(&mut arbiter, &mut agent, 0..1_000);
+            if !keys.is_empty() {
+                arbiter.input(keys, 1_000, &mut agent);
+            }
+            pass(&mut arbiter, &mut agent, 1_000..3_000);
+            (arbiter, agent)
+        };
+        let stands = |arbiter: &mut Arbiter| {
+            let status = arbiter.status(3_000, SCREEN);
+            (status.draft, status.stands)
+        };
+        let enter = |named: Option<&str>| Inject { if_stands: named.map(str::to_owned), ..inject(2) };
+        let busy = Answer::Busy { reason: Busy::Draft };
+        let accepted = |id: &str| Answer::Accepted { id: id.to_owned() };
+
+        // Another message waits, and another one's Enter is not for this.
+        let (mut arbiter, mut agent) = left(b"");
+        assert_eq!(stands(&mut arbiter), (true, Some("1".to_owned())));
+        assert_eq!(arbiter.inject(&inject(2), b"more".to_vec(), 3_000, SCREEN), busy);
+        assert_eq!(arbiter.inject(&enter(Some("0")), Vec::new(), 3_000, SCREEN), busy);
+        assert_eq!(arbiter.inject(&enter(Some("1")), Vec::new(), 3_000, SCREEN), accepted("2"));
+        pass(&mut arbiter, &mut agent, 3_000..4_000);
+        assert_eq!(stands(&mut arbiter), (false, None));
+        assert_eq!(arbiter.inject(&inject(3), b"more".to_vec(), 4_000, SCREEN), accepted("3"));
+
+        // A daemon that is older than this rule does not name it.
+        let (mut arbiter, _) = left(b"");
+        assert_eq!(arbiter.inject(&enter(None), Vec::new(), 3_000, SCREEN), accepted("2"));
+
+        // Seen to be gone it is, unless the agent had not drawn it by then.
+        let (mut arbiter, _) = left(b"");
+        let drawn = Screen { output: 1, ..SCREEN };
+        for judged in [None, Some(0)] {
+            let seen = Inject { empty_at: Some(0), if_output: judged, ..inject(2) };
+            assert_eq!(arbiter.inject(&seen, b"more".to_vec(), 3_000, drawn), busy);
+        }
+        let seen = Inject { empty_at: Some(0), if_output: Some(1), ..inject(2) };
+        assert_eq!(arbiter.inject(&seen, b"more".to_vec(), 3_000, drawn), accepted("2"));
+
+        // Who has typed meanwhile goes on with it, or has sent it.
+        let (mut arbiter, _) = left(b"mine");
+        assert_eq!(stands(&mut arbiter), (true, None));
+        for named in [None, Some("1")] {
+            assert_eq!(arbiter.inject(&enter(named), Vec::new(), 3_000, SCREEN), busy);
+        }
+        let (mut arbiter, _) = left(b"mine\r");
+        assert_eq!(stands(&mut arbiter), (false, None));
+        assert_eq!(arbiter.inject(&enter(Some("1")), Vec::new(), 3_000, SCREEN), busy);
+        assert_eq!(arbiter.inject(&inject(2), b"more".to_vec(), 3_000, SCREEN), accepted("2"));
+    }
+
+    /// A text that is typed for the person to go on with is a draft like any of theirs.
+    #[test]
+    fn what_is_typed_without_enter_stands_too() {
+        let (mut arbiter, mut agent) = (Arbiter::default(), Buffer::new(64 * 1_024));
+        arbiter.inject(&Inject { submit: String::new(), ..inject(1) }, b"text".to_vec(), 0, SCREEN);
+        pass(&mut arbiter, &mut agent, 0..1_000);
+        assert!(arbiter.status(1_000, SCREEN).draft);
+        let answer = arbiter.inject(&inject(2), b"more".to_vec(), 1_000, SCREEN);
+        assert_eq!(answer, Answer::Busy { reason: Busy::Draft });
+        arbiter.input(b"\r", 1_000, &mut agent);
+        assert!(!arbiter.status(1_000, SCREEN).draft);
+    }
+
+    /// A text is taken away and typed again only if it was not sent meanwhile: Enter is a key too.
+    #[test]
+    fn what_was_typed_since_is_minded() {
+        let (mut arbiter, mut agent) = (Arbiter::default(), Buffer::new(64 * 1_024));
+        arbiter.input(b"mine", 0, &mut agent);
+        let judged = arbiter.status(1_000, SCREEN).input;
+        let aside = Inject { even_if_draft: true, if_input: Some(judged), ..inject(1) };
+        arbiter.input(b"\r", 1_000, &mut agent);
+        assert!(!arbiter.status(1_000, SCREEN).draft);
+        let answer = arbiter.inject(&aside, b"text".to_vec(), 1_000, SCREEN);
+        assert_eq!(answer, Answer::Busy { reason: Busy::Draft });
+        // A report of the terminal is no key.
+        arbiter.input(b"\x1b[I", 1_000, &mut agent);
+        let aside = Inject { if_input: Some(judged + 1), ..aside };
+        let answer = arbiter.inject(&aside, b"text".to_vec(), 1_000, SCREEN);
+        assert_eq!(answer, Answer::Accepted { id: "1".to_owned() });
+    }
+
+    /// Lets time pass, with an agent that reads everything at once.
+    fn pass(arbiter: &mut Arbiter, agent: &mut Buffer, times: std::ops::Range<u64>) {
+        for now in times {
+            arbiter.turn(now, agent);
+            agent.consume(usize::MAX);
         }
     }
 

@@ -113,6 +113,17 @@ mod tests {
         }
     }
 
+    /// A shim takes no field that it does not know, and lives as long as its agent: what came later is left out unless it is wanted.
+    #[test]
+    fn what_asks_for_nothing_new_is_understood_by_the_oldest() {
+        let (request, _) = inject("a", b"text");
+        let request = serde_json::to_value(Request::Inject(request)).expect("json");
+        let fields: Vec<&str> = request.as_object().expect("an object").keys().map(String::as_str).collect();
+        let known =
+            "before before_ms delay_ms do empty_at even_if_draft hold_ms id if_output length paste submit waits";
+        assert_eq!(fields.join(" "), known);
+    }
+
     #[test]
     fn nonsense_is_malformed() {
         let too_long = format!("{{\"do\":\"state\",\"id\":\"{}\"}}\n", "x".repeat(LINE_LIMIT));

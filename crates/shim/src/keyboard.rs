@@ -110,6 +110,11 @@ impl Keyboard {
         self.escaped = false;
     }
 
+    /// A text is in the composer that nobody typed here.
+    pub fn seen_text(&mut self) {
+        self.draft = true;
+    }
+
     fn byte(&mut self, byte: u8, index: usize, now: u64) {
         match &mut self.at {
             At::Ground => self.ground(byte, index, now),

@@ -25,6 +25,7 @@ mod script;
 mod seen;
 mod signals;
 mod socket;
+mod standing;
 mod start;
 mod terminal;
 

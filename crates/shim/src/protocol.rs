@@ -2,10 +2,13 @@
 //! JSON per answer.
 //!
 //! A shim lives as long as its agent, so an old shim meets a newer daemon. A field that it does not know may be a condition, and
-//! a condition that is passed over is a message in the wrong place: such a request is malformed. Answers may grow.
+//! a condition that is passed over is a message in the wrong place: such a request is malformed. Answers may grow. So a field that
+//! came later is left out unless it is wanted, and whoever wants it looks first whether this shim knows it ([`Status::protocol`]).
 
 use serde::{Deserialize, Serialize};
 
+/// What this shim understands. 1: [`Inject::if_input`] and [`Inject::if_stands`].
+pub const PROTOCOL: u32 = 1;
 /// The longest line of a request, without the body.
 pub const LINE_LIMIT: usize = 4_096;
 /// The longest body.
@@ -65,11 +68,19 @@ pub struct Inject {
     pub hold_ms: u64,
     /// Type also into what somebody may be writing.
     pub even_if_draft: bool,
-    /// The composer was seen to be empty when [`Status::input`] was this: what was typed up to then is no draft.
+    /// The composer was seen to be empty when [`Status::input`] was this: what was typed up to then is no draft. That a text is gone
+    /// which [stands](Status::stands) needs [`Self::if_output`] too: the agent has to have written since.
     pub empty_at: Option<u64>,
     /// Only if the agent has written no more than this many bytes, by [`Status::output`]: the screen is the one that was
     /// judged.
     pub if_output: Option<u64>,
+    /// Only if the person has typed no more than this many bytes, by [`Status::input`], not even an Enter: what was in the composer
+    /// then was not sent since. [`Self::empty_at`] only excuses what was typed before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub if_input: Option<u64>,
+    /// Only while the text of this injection [stands](Status::stands): it is that which Enter is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub if_stands: Option<String>,
 }
 
 impl Default for Inject {
@@ -87,6 +98,8 @@ impl Default for Inject {
             even_if_draft: false,
             empty_at: None,
             if_output: None,
+            if_input: None,
+            if_stands: None,
         }
     }
 }
@@ -163,7 +176,7 @@ pub enum Progress {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Busy {
-    /// A person may be in the middle of a text.
+    /// A person may be in the middle of a text, or has typed since the composer was judged, or a text stands there.
     Draft,
     /// The agent has written to the screen since it was judged; there may be a dialog.
     Modal,
@@ -191,12 +204,17 @@ pub enum Refusal {
 pub struct Status {
     /// The version of the shim.
     pub version: String,
+    /// What it understands, as [`PROTOCOL`] counts. Those that do not say so are older.
+    pub protocol: u32,
     /// The process that was started, which is the agent or what became it.
     pub child: u32,
     /// The name that was asked for.
     pub name: Option<String>,
-    /// Whether a person may be in the middle of a text.
+    /// Whether a person may be in the middle of a text, or a text stands there that they did not type.
     pub draft: bool,
+    /// The injection whose text was typed and not submitted, as long as no key has come since and nobody has seen that the composer is
+    /// empty.
+    pub stands: Option<String>,
     /// Whether something is being typed.
     pub hold: bool,
     /// Whether the program has asked to be told of pastes.
@@ -211,4 +229,11 @@ pub struct Status {
     pub injections: u64,
     /// How many ids were forgotten since, oldest first.
     pub forgotten: u64,
+}
+
+impl Status {
+    /// Whether the shim minds what was typed since, and knows what it has typed and not submitted itself.
+    pub fn knows_what_stands(&self) -> bool {
+        self.protocol >= 1
+    }
 }

@@ -18,6 +18,19 @@ pub(crate) struct Script {
     waits_at: Option<usize>,
     /// Nobody is left who could allow it.
     abandoned: bool,
+    /// Whether there is a text in it, besides keys.
+    pub(crate) has_body: bool,
+    /// What becomes of a text when all of it is written.
+    pub(crate) ends: Ends,
+}
+
+/// What the last keys of a script do to a text that is in the composer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ends {
+    /// They submit it.
+    Submits,
+    /// It stays.
+    Leaves,
 }
 
 /// Bytes to write, and what is so when they are written.
@@ -63,7 +76,10 @@ impl Script {
             steps[end].pause_ms = inject.delay_ms;
         }
         let waits_at = (inject.waits && has_body && submits).then(|| steps.len() - 1);
-        Ok(Self { id: inject.id.clone(), steps, at: 0, waits_at, abandoned: false })
+        // A text of one's own may be submitted by any key; what stands there already is by Enter alone.
+        let is_submitted = if has_body { submits } else { inject.submit.contains('\r') };
+        let ends = if is_submitted { Ends::Submits } else { Ends::Leaves };
+        Ok(Self { id: inject.id.clone(), steps, at: 0, waits_at, abandoned: false, has_body, ends })
     }
 
     /// What has to be written before the next pause.

@@ -57,7 +57,7 @@ fn an_id_is_done_once() {
         visitor.send(&Request::State { id: "a".to_owned() }, b"");
         match visitor.answer() {
             Some(Answer::Duplicate { state: Progress::Submitted, .. }) => Ok(()),
-            other => Err(other),
+            other => Err(format!("{other:?}")),
         }
     });
     for _ in 0..3 {
@@ -260,7 +260,45 @@ fn what_waits_is_submitted_when_it_may_be() {
         other => Err(format!("{other:?}")),
     });
     assert_eq!(asks.answer(), Some(Answer::Left { id: id.clone() }));
-    assert_eq!(submit("b"), Answer::Duplicate { id, state: Progress::Pasted });
+    assert_eq!(submit("b"), Answer::Duplicate { id: id.clone(), state: Progress::Pasted });
     let expected = [&expected[..], b"\r\x1b[200~more\x1b[201~"].concat();
     assert_eq!(wrapped.wait_log(expected.len()), expected);
+    // It stands there: nothing is put behind it, until its own Enter has been pressed.
+    wait_for("the hold to end", || if asks.status().hold { Err("hold") } else { Ok(()) });
+    assert_eq!((asks.status().draft, asks.status().stands), (true, Some(id.clone())));
+    assert_eq!(asks.inject(&inject("c"), b"another"), Answer::Busy { reason: Busy::Draft });
+    asks.inject_to_the_end(&Inject { if_stands: Some(id), ..inject("enter") }, b"");
+    asks.inject_to_the_end(&inject("c"), b"another");
+    let expected = [&expected[..], b"\r", &pasted(b"another")].concat();
+    assert_eq!(wrapped.wait_log(expected.len()), expected);
+}
+
+/// What was sent since somebody looked is not taken away and typed again. `empty_at` does not mind an Enter: nothing is a draft behind it.
+#[test]
+fn a_text_that_was_sent_meanwhile_is_not_typed_again() {
+    let mut wrapped = Wrapped::recorder();
+    let mut visitor = wrapped.visitor();
+    wrapped.keys(b"mine");
+    wrapped.wait_log(4);
+    let judged = visitor.status().input;
+    let again = "\r\x1b[200~mine\x1b[201~".to_owned();
+    let aside = Inject {
+        before: "\x05\x15".to_owned(),
+        submit: again.clone(),
+        even_if_draft: true,
+        if_input: Some(judged),
+        ..inject("a")
+    };
+    wrapped.keys(b"\r");
+    wrapped.wait_log(5);
+    assert!(!visitor.status().draft);
+    assert_eq!(visitor.inject(&aside, b"text"), Answer::Busy { reason: Busy::Draft });
+    // As long as it was not sent it goes, and is a draft as before.
+    wrapped.keys(b"more");
+    wrapped.wait_log(9);
+    let judged = visitor.status().input;
+    visitor.inject_to_the_end(&Inject { if_input: Some(judged), ..aside }, b"text");
+    let expected = ["mine\rmore\x05\x15\x1b[200~text\x1b[201~", &again].concat();
+    assert_eq!(wrapped.wait_log(expected.len()), expected.as_bytes());
+    assert!(visitor.status().draft);
 }
