@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::common::{Composer, Terminal, TestEnvironment, wait_for};
+use crate::common::{Background, Composer, Middleman, Terminal, TestEnvironment, Tmux, wait_for};
 
 /// Without a stash of the agent's own.
 const CLEARED: &str = "contract = 1\nextends = \"claude\"\naside = { clear = [\"C-e\", \"C-u\"] }\n";
@@ -12,6 +12,15 @@ const CLEARED: &str = "contract = 1\nextends = \"claude\"\naside = { clear = [\"
 fn environment(stale: u32) -> TestEnvironment {
     let environment = TestEnvironment::with_tmux();
     environment.configure(&format!("[mail]\ninput_poll_interval = 1\ninput_stale_timeout = {stale}\n"));
+    environment
+}
+
+/// One with an agent that has no stash of its own.
+fn environment_without_stash(stale: u32) -> TestEnvironment {
+    let environment = environment(stale);
+    fs::create_dir_all(environment.path("config/agtmux/agents")).unwrap();
+    fs::write(environment.path("config/agtmux/agents/mine.toml"), CLEARED).unwrap();
+    environment.start_daemon();
     environment
 }
 
@@ -35,6 +44,30 @@ fn confirmed(environment: &TestEnvironment, id: &str) {
         let message = environment.agtmux(&["sm", "show", id, "--json"]).ok().json();
         if message["status"] == "confirmed" { Ok(()) } else { Err(format!("{message:#}")) }
     });
+}
+
+#[track_caller]
+fn waits_for_a_draft(environment: &TestEnvironment, id: &str) {
+    wait_for("the draft to be what it waits for", || {
+        let message = environment.agtmux(&["sm", "show", id, "--json"]).ok().json();
+        let waits = message["estimated_delivery"] == "waiting_for_a_draft";
+        if waits { Ok(()) } else { Err(format!("{message:#}")) }
+    });
+}
+
+/// Waits until a message was tried so often that a text in its way would have been put aside.
+#[track_caller]
+fn is_tried_in_vain(environment: &TestEnvironment, id: &str) {
+    wait_for("it to be tried four times", || {
+        let message = environment.agtmux(&["sm", "show", id, "--json"]).ok().json();
+        let tries = message["steps"].as_array().unwrap().iter().filter(|step| step["to"] == "started").count();
+        if tries >= 4 { Ok(()) } else { Err(format!("{message:#}")) }
+    });
+}
+
+/// How often the agent was typed a text, by whomever.
+fn times_typed(composer: &Composer, text: &str) -> usize {
+    String::from_utf8_lossy(&composer.read()).matches(text).count()
 }
 
 fn queue(environment: &TestEnvironment, composer: &Composer) -> Value {
@@ -98,11 +131,7 @@ fn a_fresh_draft_keeps_the_mail_waiting() {
     let composer = Composer::start(&environment, "tells=1 stash=1");
     leave(&environment, &composer, "half");
     environment.agtmux(&["sm", "send", &composer.pane, "hello", "--id", "m1"]).ok();
-    wait_for("the draft to be what it waits for", || {
-        let message = environment.agtmux(&["sm", "show", "m1", "--json"]).ok().json();
-        let waits = message["estimated_delivery"] == "waiting_for_a_draft";
-        if waits { Ok(()) } else { Err(format!("{message:#}")) }
-    });
+    waits_for_a_draft(&environment, "m1");
     environment.tmux().run(&["send-keys", "-t", &composer.pane, "-l", " a thought"]);
     shows(&environment, &composer, "half a thought");
     assert_eq!(composer.submitted(), Vec::<String>::new());
@@ -114,10 +143,7 @@ fn a_fresh_draft_keeps_the_mail_waiting() {
 /// The text is on the disk before it is cleared: a daemon that is killed meanwhile loses nothing of it.
 #[test]
 fn a_draft_comes_back_though_the_daemon_was_killed() {
-    let environment = environment(1);
-    fs::create_dir_all(environment.path("config/agtmux/agents")).unwrap();
-    fs::write(environment.path("config/agtmux/agents/mine.toml"), CLEARED).unwrap();
-    environment.start_daemon();
+    let environment = environment_without_stash(1);
     let composer = Composer::start(&environment, "tells=1 asks_after=1");
     leave(&environment, &composer, "half a thought");
     environment.agtmux(&["sm", "send", &composer.pane, "hello", "--id", "m1"]).ok();
@@ -142,21 +168,108 @@ fn a_draft_comes_back_though_the_daemon_was_killed() {
 /// What the screen does not show exactly cannot be typed again as it was, so it is left alone.
 #[test]
 fn a_draft_of_two_lines_is_not_cleared() {
-    let environment = environment(1);
-    fs::create_dir_all(environment.path("config/agtmux/agents")).unwrap();
-    fs::write(environment.path("config/agtmux/agents/mine.toml"), CLEARED).unwrap();
-    environment.start_daemon();
+    let environment = environment_without_stash(1);
     let composer = Composer::start(&environment, "tells=1");
     environment.tmux().run(&["set-buffer", "-b", "two", "half a thought\nand another"]);
     environment.tmux().run(&["paste-buffer", "-pr", "-b", "two", "-t", &composer.pane]);
     shows(&environment, &composer, "half a thought");
     environment.agtmux(&["sm", "send", &composer.pane, "hello", "--id", "m1"]).ok();
-    wait_for("it to be tried four times", || {
-        let message = environment.agtmux(&["sm", "show", "m1", "--json"]).ok().json();
-        let tries = message["steps"].as_array().unwrap().iter().filter(|step| step["to"] == "started").count();
-        if tries >= 4 { Ok(()) } else { Err(format!("{message:#}")) }
-    });
+    is_tried_in_vain(&environment, "m1");
     shows(&environment, &composer, "half a thought");
     assert_eq!(composer.submitted(), Vec::<String>::new());
     assert!(!composer.read().contains(&0x15), "nothing was cleared");
+}
+
+/// I3: whoever sends their text in the moment between the look at it and the keys that would clear it has sent it once, and does not
+/// find it in the composer again.
+#[test]
+fn a_draft_that_is_sent_that_very_moment_is_not_put_back() {
+    let environment = environment_without_stash(2);
+    // It draws late, so that the screen tells nobody.
+    let composer = Composer::start_by(&environment, "tells=1 lag=1500", |tmux, line| {
+        Middleman::PressesEnter.start(&environment, tmux, line)
+    });
+    composer.wait_until_idle(&environment);
+    leave(&environment, &composer, "half a thought");
+    environment.agtmux(&["sm", "send", &composer.pane, "hello", "--id", "m1"]).ok();
+    confirmed(&environment, "m1");
+    let submitted = composer.submitted();
+    assert_eq!((submitted.len(), submitted[0].as_str()), (2, "half a thought"), "{submitted:#?}");
+    assert!(submitted[1].ends_with("hello"), "{submitted:#?}");
+    assert_eq!(times_typed(&composer, "half a thought"), 1);
+    assert_eq!(queue(&environment, &composer)["saved_user_input"], Value::Null);
+}
+
+/// The same without the wrapper: the text was kept and is about to be cleared, and its writer is back.
+#[test]
+fn without_the_wrapper_too_what_changes_that_very_moment_is_left_alone() {
+    for keys in ["\r", " and more"] {
+        let environment = environment_without_stash(600);
+        let composer = Composer::start(&environment, "tells=1");
+        environment.tmux().run(&["select-window", "-t", &composer.pane]);
+        let line = format!("exec tmux -S {} attach-session -t =main", environment.tmux().path().display());
+        let mut terminal = Terminal::start(&environment, &line);
+        terminal.wait_for("❯");
+        terminal.keys("half a thought");
+        shows(&environment, &composer, "half a thought");
+        // What is urgent does not wait until the text is old, only until no key was pressed for a moment. This one does not reach the pane.
+        environment.tmux().run(&["bind-key", "-n", "C-g", "refresh-client"]);
+        let stays_awake = "\u{7}";
+        terminal.keys(stays_awake);
+        let send = ["sm", "send", &composer.pane, "stop", "--id", "m1", "--urgent"];
+        let sending = Background::start(&mut environment.command(&send));
+        wait_for("the text to be kept", || {
+            terminal.keys(stays_awake);
+            let kept = queue(&environment, &composer)["saved_user_input"].clone();
+            if kept.is_null() { Err(kept) } else { Ok(()) }
+        });
+        terminal.keys(keys);
+        sending.finish().ok();
+        confirmed(&environment, "m1");
+        wait_for("nothing to be put aside", || {
+            let kept = queue(&environment, &composer)["saved_user_input"].clone();
+            if kept.is_null() { Ok(()) } else { Err(kept) }
+        });
+        if keys == "\r" {
+            assert_eq!(composer.submitted()[0], "half a thought");
+            assert_eq!(times_typed(&composer, "half a thought"), 1);
+        } else {
+            // What is there now was put aside and came back, whole.
+            shows(&environment, &composer, "half a thought and more");
+            assert_apart(&composer, 1);
+        }
+    }
+}
+
+/// A wrapper lives as long as its agent, and may be older than the daemon: what it cannot mind is left alone, and all else goes on.
+#[test]
+fn an_older_wrapper_types_messages_and_clears_nothing() {
+    let environment = environment_without_stash(1);
+    let start = |tmux: &Tmux, line: &str| Middleman::IsOlder.start(&environment, tmux, line);
+    let composer = Composer::start_by(&environment, "tells=1", start);
+    composer.wait_until_idle(&environment);
+    leave(&environment, &composer, "half a thought");
+    environment.agtmux(&["sm", "send", &composer.pane, "hello", "--id", "m1"]).ok();
+    is_tried_in_vain(&environment, "m1");
+    assert_eq!(composer.read(), b"half a thought", "nothing was cleared");
+    waits_for_a_draft(&environment, "m1");
+    environment.tmux().keys(&composer.pane, &["Enter"]);
+    confirmed(&environment, "m1");
+    assert_eq!(composer.submitted()[0], "half a thought");
+    assert_eq!(composer.submitted().len(), 2);
+}
+
+/// A stash of the agent's own needs nothing of a wrapper that an older one does not know.
+#[test]
+fn an_older_wrapper_still_uses_the_stash() {
+    let environment = environment(2);
+    environment.start_daemon();
+    let start = |tmux: &Tmux, line: &str| Middleman::IsOlder.start(&environment, tmux, line);
+    let composer = Composer::start_by(&environment, "tells=1 stash=1", start);
+    composer.wait_until_idle(&environment);
+    leave(&environment, &composer, "half a thought");
+    environment.agtmux(&["sm", "send", &composer.pane, "hello", "--id", "m1"]).ok();
+    confirmed(&environment, "m1");
+    shows(&environment, &composer, "half a thought");
+    assert_apart(&composer, 1);
 }

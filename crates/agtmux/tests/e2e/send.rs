@@ -216,6 +216,18 @@ fn a_text_can_be_left_in_the_composer() {
     assert_eq!(more.error()["code"], "E_DRAFT", "{more:#?}");
 }
 
+/// A text waits for its Enter, and the agent has not drawn it yet: the screen shows an empty composer, and the wrapper knows better.
+#[test]
+fn nothing_is_put_behind_a_text_that_was_left() {
+    let environment = environment();
+    let composer = Composer::start_wrapped(&environment, "lag=16000");
+    let first = send(&environment, &composer.pane, "are you there?", &[]);
+    assert_eq!(first.json()["status"], "unconfirmed", "{first:#?}");
+    let second = send(&environment, &composer.pane, "and now?", &[]);
+    assert_eq!(second.error()["code"], "E_DRAFT", "{second:#?}");
+    assert_eq!(composer.read(), b"\x1b[200~are you there?\x1b[201~");
+}
+
 /// F49, and keys that would reach the neighbours.
 #[test]
 fn keys_reach_the_agent_and_nobody_else() {

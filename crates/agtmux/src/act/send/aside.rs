@@ -3,6 +3,9 @@
 //! Where the agent keeps it itself (a stash), nothing can be lost. Elsewhere it is read off the screen, written to the disk and only
 //! then cleared; it is typed again once the message is in, also by the next daemon should this one die meanwhile. What the screen
 //! does not show exactly is never touched: the message waits.
+//!
+//! Whoever comes back that very moment may send it, or write on. So the screen is looked at once more, and the keys that clear are
+//! pressed all at once and only if nobody has typed since before that look: tmux compares that itself, or the wrapper does.
 
 use std::time::Duration;
 
@@ -12,15 +15,17 @@ use agtmux_agents::screen::{Cursor, Enter, Screen};
 use agtmux_agents::send::Paste;
 use agtmux_core::mail::{Aside, DeliveryId, Draft, MailFact};
 use agtmux_core::time::Span;
-use agtmux_shim::protocol::KEYS_LIMIT;
-use agtmux_tmux::attach;
+use agtmux_shim::protocol::{Busy, Inject, KEYS_LIMIT};
+use agtmux_tmux::act::{Acted, Mismatch, guarded};
+use agtmux_tmux::{Command, Script, attach};
 use agtmux_wire::error::ErrorCode;
 use tokio::time::{Instant, sleep};
 
 use super::Desk;
-use super::inject::ENTER;
-use super::paste::PAUSE;
-use crate::act::aim::STEP_DEADLINE;
+use super::inject::{ENTER, uncertain, unreachable};
+use super::paste::{PAUSE, QUIET, QUIET_PATIENCE};
+use crate::act::aim::{STEP_DEADLINE, act_failed, missed};
+use crate::act::shim::{Injected, Shim};
 use crate::error::CommandError;
 
 /// How long an agent may take to clear its composer.
@@ -32,9 +37,6 @@ const RESTORED: &str = "agtmux: the text in the composer was put aside while a m
 /// What is between these is a paste, to a program that has asked to be told of them.
 const PASTE_BEGIN: &str = "\u{1b}[200~";
 const PASTE_END: &str = "\u{1b}[201~";
-
-/// Between two keys that clear it.
-const KEY_GAP_MS: u64 = 30;
 
 /// What a message may do to whoever is in its way.
 #[derive(Clone, Debug)]
@@ -59,6 +61,10 @@ impl Desk {
         let registry = self.eye.manifests.now();
         let rules = registry.get(self.eye.aimed.agent.as_str()).and_then(|manifest| manifest.aside.clone());
         let rules = rules.filter(|rules| rules.can_take(&draft, &screen, cursor, &self.rules));
+        let rules = match rules {
+            Some(AsideRules::Clear { .. }) if !self.can_mind_keys().await => None,
+            rules => rules,
+        };
         match rules.filter(|_| manners.aside.allows(&draft)) {
             None => {
                 let digest = Draft::digest_of(&draft);
@@ -71,7 +77,7 @@ impl Desk {
                 match (&self.shim, stash.bytes()) {
                     (Some(_), Some(bytes)) => self.stash = Some(bytes),
                     _ => {
-                        self.strike(&[&stash], 0, "stash").await?;
+                        self.clear_quiet(std::slice::from_ref(&stash)).await.map_err(untyped)?;
                         self.emptied().await?;
                         self.unstash = Some(stash);
                     }
@@ -85,12 +91,12 @@ impl Desk {
                 match held {
                     Some((clear, back)) => (self.stash, self.back) = (Some(clear), Some(back)),
                     None => {
-                        let struck = self.strike(&clear.iter().collect::<Vec<_>>(), KEY_GAP_MS, "clear").await;
-                        if struck.is_err() {
-                            // It was not cleared, and whoever wrote it goes on with it.
+                        let cleared = self.clear(&clear).await;
+                        if cleared.as_ref().is_err_and(|error| error.code.is_refusal()) {
+                            // It was not cleared: whoever wrote it goes on with it, or has sent it.
                             self.stayed().await;
                         }
-                        struck?;
+                        cleared.map_err(untyped)?;
                         self.emptied().await?;
                     }
                 }
@@ -109,6 +115,81 @@ impl Desk {
         let fits = clear.len() + ENTER.len() + back.len() <= KEYS_LIMIT && !draft.contains(char::is_control);
         let is_told = self.rules.paste == Paste::Bracketed && shim.status().await.is_ok_and(|status| status.paste_mode);
         (fits && is_told).then_some((clear, back))
+    }
+
+    /// Whether it can be known that nobody has typed when the keys that clear are pressed. A wrapper lives as long as its agent, and one
+    /// from before it minded that could clear what was just sent: it would be there once more.
+    async fn can_mind_keys(&self) -> bool {
+        match &self.shim {
+            Some(shim) => shim.status().await.is_ok_and(|status| status.knows_what_stands()),
+            None => true,
+        }
+    }
+
+    /// Clears the composer of the text that was kept, and of nothing else.
+    ///
+    /// # Errors
+    /// Refused, with nothing pressed, if somebody types; else it is not known whether it was cleared.
+    async fn clear(&mut self, keys: &[Key]) -> Result<(), CommandError> {
+        let bytes: Option<String> = keys.iter().map(Key::bytes).collect();
+        match (&self.shim, bytes) {
+            (Some(shim), Some(bytes)) => self.clear_held(shim, bytes).await,
+            _ => self.clear_quiet(keys).await,
+        }
+    }
+
+    async fn clear_held(&self, shim: &Shim, bytes: String) -> Result<(), CommandError> {
+        let id = format!("{}-clear", self.action);
+        let started = Instant::now();
+        loop {
+            let status = shim.status().await.map_err(|error| unreachable(&error))?;
+            let is_drawn = status.input_age_ms.is_none_or(|age| u128::from(age) >= QUIET.as_millis());
+            if !is_drawn {
+                return Err(self.is_typed_at());
+            }
+            self.still_shows_it().await?;
+            let inject = Inject {
+                id: id.clone(),
+                submit: bytes.clone(),
+                delay_ms: 0,
+                even_if_draft: true,
+                if_input: Some(status.input),
+                if_output: Some(status.output),
+                ..Inject::default()
+            };
+            match shim.inject(&inject, b"").await {
+                Ok(Injected::Submitted | Injected::UnderWay(_)) => return Ok(()),
+                Ok(Injected::Busy(Busy::Modal | Busy::Hold)) if started.elapsed() < QUIET_PATIENCE => {}
+                Ok(Injected::Busy(_) | Injected::Refused(_)) => return Err(self.is_typed_at()),
+                Err(error) => return Err(uncertain(&error)),
+            }
+            sleep(PAUSE).await;
+        }
+    }
+
+    async fn clear_quiet(&mut self, keys: &[Key]) -> Result<(), CommandError> {
+        let started = Instant::now();
+        loop {
+            let quiet_since = jiff::Timestamp::now().as_second() - i64::try_from(QUIET.as_secs()).unwrap_or(0);
+            self.guard.quiet_since = Some(quiet_since);
+            self.still_shows_it().await?;
+            let press = Command::new("send-keys").target(self.guard.pane);
+            let press = keys.iter().fold(press, |press, key| press.arg(key.name()));
+            match guarded(&self.eye.plain, &self.guard, &Script::from(&press), &Script::new(), STEP_DEADLINE).await {
+                Ok(Acted::Done(_)) => return Ok(()),
+                Ok(Acted::Refused(Mismatch::NotQuiet)) if started.elapsed() < QUIET_PATIENCE => {}
+                Ok(Acted::Refused(mismatch)) => return Err(missed(&mismatch)),
+                Err(error) => return Err(act_failed(&error)),
+            }
+            sleep(QUIET / 8).await;
+        }
+    }
+
+    /// What would be cleared is what was kept, to the last key.
+    async fn still_shows_it(&self) -> Result<(), CommandError> {
+        let seen = self.eye.look().await?;
+        let is_it = seen.composer.enter == Enter::AppendToDraft && seen.composer.draft == self.away;
+        if is_it { Ok(()) } else { Err(self.is_typed_at()) }
     }
 
     /// What was to be put aside is where it was: it was never cleared, or came back with the message.
@@ -163,6 +244,15 @@ impl Desk {
         let message = format!("the text in the composer of {} could not be put aside", self.eye.aimed.runtime);
         Err(CommandError::new(ErrorCode::Draft, message).hint("let whoever wrote it send it or clear it"))
     }
+}
+
+/// Nothing of the message was typed, so that it can wait on, also where nobody knows whether the composer was cleared for it.
+fn untyped(error: CommandError) -> CommandError {
+    if error.code.is_refusal() {
+        return error;
+    }
+    let message = format!("whether the text in the composer was put aside is not known: {}", error.message);
+    CommandError::new(ErrorCode::Draft, message)
 }
 
 /// Nothing was pressed yet, so that the message can wait on, whatever is wrong with the log.

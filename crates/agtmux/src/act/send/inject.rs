@@ -71,10 +71,14 @@ impl Desk {
                 },
                 before: self.stash.clone().unwrap_or_default(),
                 before_ms: if self.stash.is_some() { STASH_MS } else { 0 },
-                // An agent's own stash keeps whatever was typed meanwhile.
-                even_if_draft: self.force || self.stash.is_some() && self.back.is_none(),
-                empty_at: is_drawn.then_some(status.input),
-                if_output: (started.elapsed() < STILL_PATIENCE).then_some(status.output),
+                // What is put aside is there again behind it, and stays what it was to the wrapper. One that does not know what it has
+                // typed itself has to be told that nothing is, so that Enter may be pressed later.
+                even_if_draft: self.force || self.stash.is_some(),
+                empty_at: (is_drawn && (self.stash.is_none() || !status.knows_what_stands())).then_some(status.input),
+                // An agent's own stash keeps whatever was typed meanwhile. What is typed again must not have been sent.
+                if_input: self.back.as_ref().map(|_| status.input),
+                // What was left there and is gone has to be so on the very screen that was judged.
+                if_output: (status.stands.is_some() || started.elapsed() < STILL_PATIENCE).then_some(status.output),
                 ..Inject::default()
             };
             match shim.begin(&inject, self.body.as_str().as_bytes()).await {
@@ -82,7 +86,7 @@ impl Desk {
                     pasted.enters = u32::from(submit && self.allow(shim, id).await);
                     return Ok(pasted);
                 }
-                Ok((Injected::Busy(Busy::Modal), _)) => {}
+                Ok((Injected::Busy(Busy::Modal), _)) if status.stands.is_none() => {}
                 Ok((Injected::Busy(_), _)) if started.elapsed() < QUIET_PATIENCE => {}
                 Ok((Injected::Busy(_), _)) => return Err(self.is_typed_at()),
                 Ok((Injected::Refused(why), _)) => return Err(refused(why)),
@@ -127,7 +131,9 @@ impl Desk {
                 return Err("a dialog came up".to_owned());
             }
             let if_output = (started.elapsed() < STILL_PATIENCE).then_some(status.output);
-            let inject = Inject { id: id.to_owned(), delay_ms: 0, if_output, ..Inject::default() };
+            // Not for anything else, should the person send that meanwhile.
+            let if_stands = status.stands;
+            let inject = Inject { id: id.to_owned(), delay_ms: 0, if_output, if_stands, ..Inject::default() };
             match shim.inject(&inject, b"").await {
                 Ok(Injected::Submitted | Injected::UnderWay(_)) => return Ok(()),
                 Ok(Injected::Busy(Busy::Modal)) => {}
@@ -159,7 +165,7 @@ pub(super) fn unreachable(error: &ShimError) -> CommandError {
     CommandError::new(ErrorCode::RuntimeStale, error.to_string()).hint(STALE_HINT)
 }
 
-fn uncertain(error: &ShimError) -> CommandError {
+pub(super) fn uncertain(error: &ShimError) -> CommandError {
     CommandError::new(ErrorCode::Timeout, error.to_string())
         .hint("whether it was typed is not known; look before you try again")
 }
