@@ -65,26 +65,23 @@ impl Hands {
             Ok(text) => text,
             Err(why) => return returned(why),
         };
-        let name = door.name();
-        let detail = format!("{} by {name}", load.told());
+        let detail = format!("{} by {}", load.told(), door.name());
+        let channel = format!("server, since {} takes it without a key", door.name());
         let gift = Gift { hands: self.clone(), load, delivery: delivery.clone(), door, sight, text };
-        match self.carry_over(gift, detail).await {
-            Ok(evidence) => Handed::Over(Some(MailFact::Submitted {
-                delivery: delivery.clone(),
-                channel: format!("server, since {name} takes it without a key"),
-                evidence,
-            })),
+        let given = match self.carry_over(gift, detail).await {
+            Ok(evidence) => Given::Taken(evidence),
             Err(error) => match self.handle.load_delivery(delivery).await {
-                None => Handed::Over(None),
+                None => return Handed::Over(None),
                 // What is not in the log as offered was not given to anybody.
-                Some(load) if !load.is_started || error.code.is_refusal() => returned(error.message),
+                Some(load) if !load.is_started || error.code.is_refusal() => Given::Refused(error.message),
                 Some(load) => {
                     // Whoever is told that nobody can say is told so once, and the agent may be about to say it.
                     timeout(RECORD, self.handle.receipts_of(&load)).await.ok();
-                    Handed::Over(Some(MailFact::Unconfirmed { delivery: delivery.clone(), why: error.message }))
+                    Given::Unknown(error.message)
                 }
             },
-        }
+        };
+        Handed::Over(Some(given.fact(delivery, &channel)))
     }
 
     /// Asks a server what its agent is at, in the conversation that the pane shows.

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agtmux_core::id::RuntimeId;
+pub use agtmux_core::mail::Given;
 use futures_util::future::BoxFuture;
 
 /// A server that takes prompts for one agent.
@@ -43,17 +44,6 @@ pub enum At {
     Turn,
     /// It waits for somebody's answer.
     Question,
-}
-
-/// What became of a text that a server was given.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Given {
-    /// The agent has it; what shows that, for people.
-    Taken(String),
-    /// The agent surely has not; why, for people.
-    Refused(String),
-    /// Nobody can say; what is known, for people.
-    Unknown(String),
 }
 
 /// All doors that are open, by runtime.
