@@ -1,11 +1,12 @@
 //! opencode's server as it is spoken to: on this host, at the port that its process serves on, and nowhere else.
 
 use std::fmt;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Bytes, Incoming};
+use hyper::client::conn::http1::SendRequest;
 use hyper::header::{HOST, HeaderValue};
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
@@ -62,14 +63,19 @@ impl Server {
     /// Opens something that is read bit by bit.
     pub(super) async fn get(self, path: &str, accept: &str) -> Result<Response<Incoming>, Failure> {
         let request = Request::get(path).header("accept", accept).body(Full::default());
-        self.exchange(request.map_err(|error| Failure::NotSent(error.to_string()))?).await
+        let request = request.map_err(|error| Failure::NotSent(error.to_string()))?;
+        self.exchange(self.connect().await?, request).await
     }
 
-    /// Gives the server something to do.
+    /// Gives the server something to do; only that of this very process, and not whoever has come into its place.
     pub(super) async fn post(self, path: &str, document: &Value) -> Result<(), Failure> {
         let body = Full::from(document.to_string());
         let request = Request::post(path).header("content-type", "application/json").body(body);
-        self.exchange(request.map_err(|error| Failure::NotSent(error.to_string()))?).await.map(drop)
+        let request = request.map_err(|error| Failure::NotSent(error.to_string()))?;
+        let sender = self.connect().await?;
+        // Asked when the connection is there: it ends with whoever has the port now.
+        self.is_its_own().await?;
+        self.exchange(sender, request).await.map(drop)
     }
 
     /// A document of the server.
@@ -82,18 +88,29 @@ impl Server {
         serde_json::from_slice(&bytes).map_err(|error| unknown(error.to_string()))
     }
 
-    async fn exchange(self, mut request: Request<Full<Bytes>>) -> Result<Response<Incoming>, Failure> {
-        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, self.port));
+    const fn address(self) -> SocketAddr {
+        SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), self.port)
+    }
+
+    async fn connect(self) -> Result<SendRequest<Full<Bytes>>, Failure> {
         let opened = timeout(PATIENCE, async {
-            let stream = TcpStream::connect(address).await.map_err(|error| error.to_string())?;
+            let stream = TcpStream::connect(self.address()).await.map_err(|error| error.to_string())?;
             let opened = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
             opened.map_err(|error| error.to_string())
         });
         let opened = opened.await.unwrap_or_else(|_elapsed| Err("it does not answer".to_owned()));
-        let (mut sender, connection) = opened.map_err(Failure::NotSent)?;
+        let (sender, connection) = opened.map_err(Failure::NotSent)?;
         // It ends with the body that is read from it.
         tokio::spawn(connection);
-        let host = HeaderValue::from_str(&address.to_string());
+        Ok(sender)
+    }
+
+    async fn exchange(
+        self,
+        mut sender: SendRequest<Full<Bytes>>,
+        mut request: Request<Full<Bytes>>,
+    ) -> Result<Response<Incoming>, Failure> {
+        let host = HeaderValue::from_str(&self.address().to_string());
         request.headers_mut().insert(HOST, host.map_err(|error| Failure::NotSent(error.to_string()))?);
         let answered = timeout(PATIENCE, sender.send_request(request)).await;
         let answered = answered.map_err(|_elapsed| Failure::Unknown("it does not answer".to_owned()))?;
@@ -109,4 +126,34 @@ impl Server {
 /// Whether a name that the server gave can stand in a path as it is.
 pub(super) fn is_plain(id: &str) -> bool {
     !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{ErrorKind, Read};
+    use std::net::TcpListener;
+    use std::process::{Command, Stdio};
+
+    use serde_json::json;
+
+    use super::{Failure, Server};
+
+    /// Who has come into the place of an agent, and has its port, is given nothing that was for the agent (I5).
+    #[tokio::test]
+    async fn whoever_has_the_port_now_is_given_nothing() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let mut agent = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("a process");
+        let server = Server { pid: agent.id(), port: listener.local_addr().expect("an address").port() };
+        let posted = server.post("/session/ses_1/prompt_async", &json!({"parts": []})).await;
+        assert!(matches!(posted, Err(Failure::NotSent(_))), "{posted:?}");
+        let (mut connection, _) = listener.accept().expect("a connection");
+        connection.set_nonblocking(true).expect("a socket");
+        let read = connection.read(&mut [0; 64]);
+        assert!(
+            matches!(&read, Ok(0)) || read.as_ref().is_err_and(|error| error.kind() == ErrorKind::WouldBlock),
+            "{read:?}"
+        );
+        agent.kill().expect("it to end");
+        agent.wait().expect("it to have ended");
+    }
 }
