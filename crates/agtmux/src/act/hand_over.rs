@@ -128,8 +128,8 @@ impl Gift {
             return Err(refused(format!("{} is not heard any more", door.name())));
         }
         self.hands.handle.mail_step(MailFact::Offered { delivery: delivery.clone() }).await?;
-        if self.sight.at == At::Turn {
-            door.interrupt(conversation).await.map_err(refused)?;
+        // The turn may have ended by itself meanwhile.
+        if self.sight.at == At::Turn && door.interrupt(conversation).await.map_err(refused)? {
             let interrupted = MailFact::Interrupted { delivery: delivery.clone() };
             self.hands.handle.mail_step(interrupted).await.map_err(|error| refused(error.message))?;
         }

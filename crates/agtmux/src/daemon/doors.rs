@@ -19,8 +19,8 @@ pub trait Door: Send + Sync {
     /// Says why not where it is not known for sure which conversation the pane shows.
     fn look<'a>(&'a self, title: &'a str) -> BoxFuture<'a, Result<Sight, String>>;
 
-    /// Ends the turn under way in a conversation. Says why that could not be done.
-    fn interrupt<'a>(&'a self, conversation: &'a str) -> BoxFuture<'a, Result<(), String>>;
+    /// Ends the turn under way in a conversation. Says whether there still was one, or why that could not be done.
+    fn interrupt<'a>(&'a self, conversation: &'a str) -> BoxFuture<'a, Result<bool, String>>;
 
     /// Gives the agent a text as a prompt, in a conversation, as the delivery of that name. Called once for each.
     fn give<'a>(&'a self, conversation: &'a str, delivery: &'a str, text: &'a str) -> BoxFuture<'a, Given>;
@@ -114,8 +114,8 @@ mod tests {
             ready(Err("nothing is seen".to_owned())).boxed()
         }
 
-        fn interrupt<'a>(&'a self, _conversation: &'a str) -> BoxFuture<'a, Result<(), String>> {
-            ready(Ok(())).boxed()
+        fn interrupt<'a>(&'a self, _conversation: &'a str) -> BoxFuture<'a, Result<bool, String>> {
+            ready(Ok(false)).boxed()
         }
 
         fn give<'a>(&'a self, _conversation: &'a str, _delivery: &'a str, _text: &'a str) -> BoxFuture<'a, Given> {

@@ -42,18 +42,19 @@ impl Door for CodexDoor {
         .boxed()
     }
 
-    fn interrupt<'a>(&'a self, conversation: &'a str) -> BoxFuture<'a, Result<(), String>> {
+    fn interrupt<'a>(&'a self, conversation: &'a str) -> BoxFuture<'a, Result<bool, String>> {
         async move {
             let told = |failure: Failure| format!("its turn could not be interrupted: {failure}");
             let turns = self.line.ask("thread/turns/list", json!({"threadId": conversation, "limit": 1}));
             let turns = turns.await.map_err(told)?;
             let turn = &turns["data"][0];
-            if turn["status"] == "inProgress" {
+            let is_turn = turn["status"] == "inProgress";
+            if is_turn {
                 let params = json!({"threadId": conversation, "turnId": turn["id"]});
                 self.line.ask("turn/interrupt", params).await.map_err(told)?;
             }
             let ended = becomes(|| self.at().map(|at| at.is_ok_and(|at| at == Some(At::Rest)))).await;
-            ended.then_some(()).ok_or_else(|| "its turn was interrupted and has not ended".to_owned())
+            ended.then_some(is_turn).ok_or_else(|| "its turn was interrupted and has not ended".to_owned())
         }
         .boxed()
     }

@@ -42,12 +42,16 @@ impl Door for OpencodeDoor {
         .boxed()
     }
 
-    fn interrupt<'a>(&'a self, conversation: &'a str) -> BoxFuture<'a, Result<(), String>> {
+    fn interrupt<'a>(&'a self, conversation: &'a str) -> BoxFuture<'a, Result<bool, String>> {
         async move {
+            let at = self.at(conversation).await;
+            if at.map_err(|failure| format!("it does not say whether a turn is under way: {failure}"))? == At::Rest {
+                return Ok(false);
+            }
             let aborted = self.server.post(&format!("/session/{conversation}/abort"), &json!({})).await;
             aborted.map_err(|failure| format!("its turn could not be interrupted: {failure}"))?;
             let ended = becomes(|| self.at(conversation).map(|at| at.is_ok_and(|at| at == At::Rest))).await;
-            ended.then_some(()).ok_or_else(|| "its turn was interrupted and has not ended".to_owned())
+            ended.then_some(true).ok_or_else(|| "its turn was interrupted and has not ended".to_owned())
         }
         .boxed()
     }
