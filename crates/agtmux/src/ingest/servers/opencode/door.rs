@@ -82,9 +82,7 @@ impl OpencodeDoor {
     /// The conversation that a pane with this title shows.
     async fn shown(&self, title: &str) -> Result<String, String> {
         let told = |failure: Failure| failure.to_string();
-        let member = self.handle.roster().borrow().get(&self.runtime).cloned();
-        let last = member.and_then(|member| member.conversation.clone()?.session);
-        let last = last.filter(|id| is_plain(id)).ok_or("no conversation of it is known")?;
+        let last = self.last().await.filter(|id| is_plain(id)).ok_or("no conversation of it is known")?;
         self.server.is_its_own().await.map_err(told)?;
         let sessions = self.server.document(&format!("/session?limit={CONVERSATIONS}")).await.map_err(told)?;
         let sessions = sessions.as_array().map_or(&[][..], Vec::as_slice);
@@ -95,6 +93,19 @@ impl OpencodeDoor {
         } else {
             Err("it is not known for sure which conversation the pane shows".to_owned())
         }
+    }
+
+    /// The conversation that went on last. A daemon that was started anew has it from the log until one goes on: should another have
+    /// gone on meanwhile, the pane shows the title of that.
+    async fn last(&self) -> Option<String> {
+        let member = self.handle.roster().borrow().get(&self.runtime).cloned();
+        if let Some(session) = member.and_then(|member| member.conversation.clone()?.session) {
+            return Some(session);
+        }
+        let runtime = self.runtime.clone();
+        let kept =
+            self.handle.read(move |world| Some(world.engine.state().topology.live(&runtime)?.conversation.clone()?.id));
+        kept.await.ok().flatten()
     }
 
     async fn at(&self, conversation: &str) -> Result<At, Failure> {
