@@ -10,6 +10,8 @@ use agtmux_core::mail::{DeliveryId, MailId};
 use agtmux_core::signal::{Claim, Outcome, Signal, SignalEvent, Source};
 use agtmux_core::time::Stamp;
 
+use crate::server::Server;
+
 /// What a wrapper is asked, in the order in which it is asked.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Request {
@@ -48,6 +50,10 @@ pub(crate) enum Hook {
     Interrupted,
     /// No hook: what its record says it was given by one.
     Record {
+        text: String,
+    },
+    /// Nor is this: its server says so to whoever listens.
+    Served {
         text: String,
     },
 }
@@ -98,6 +104,8 @@ pub(crate) struct Agent {
     /// What the kernel keeps for the wrapper, whoever wrote it and whether they still live.
     pub(crate) socket: VecDeque<Request>,
     pub(crate) answers: BTreeMap<DeliveryId, Answer>,
+    /// Its own server, if it has one.
+    pub(crate) server: Option<Server>,
     /// What is in the composer.
     pub(crate) composer: Option<(DeliveryId, String)>,
     /// What a person has left in it, as long as it is there.
@@ -126,6 +134,7 @@ impl Agent {
             seen: BTreeMap::new(),
             socket: VecDeque::new(),
             answers: BTreeMap::new(),
+            server: None,
             composer: None,
             draft: None,
             left: None,
@@ -182,10 +191,14 @@ impl Agent {
     pub(crate) fn enter(&mut self) {
         let Some((_, text)) = self.composer.take() else { return };
         self.give(&text);
-        self.hooks.push_back(Hook::Prompt { text });
+        if self.server.is_some() {
+            self.keep(text);
+        } else {
+            self.hooks.push_back(Hook::Prompt { text });
+        }
     }
 
-    fn give(&mut self, text: &str) {
+    pub(crate) fn give(&mut self, text: &str) {
         ids_in(text).for_each(|id| *self.given.entry(id).or_default() += 1);
         self.works = true;
     }
@@ -245,7 +258,7 @@ impl Agent {
     /// What a hook of this agent makes of the log.
     pub(crate) fn signal(&self, hook: &Hook, number: u64, now: i64) -> Option<Fact> {
         let signal = match hook {
-            Hook::Prompt { .. } => Signal::TurnStarted,
+            Hook::Prompt { .. } | Hook::Served { .. } => Signal::TurnStarted,
             Hook::Stop => Signal::TurnEnded { outcome: Outcome::Done },
             Hook::Interrupted => Signal::TurnEnded { outcome: Outcome::Interrupted },
             Hook::Record { .. } => return None,

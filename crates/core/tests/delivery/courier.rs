@@ -1,6 +1,6 @@
 //! Whoever carries a delivery, as `act/deliver.rs` and `act/send.rs` do it: one step at a time, and the daemon can die between any two.
 
-use agtmux_core::mail::{DeliveryId, Draft, Due, MailFact, MailId, Mode, Sanitized, Trace, envelope, recovered};
+use agtmux_core::mail::{DeliveryId, Draft, Due, Given, MailFact, MailId, Mode, Sanitized, Trace, envelope, recovered};
 use agtmux_core::time::Span;
 
 use crate::agent::{Answer, Point, Request};
@@ -36,6 +36,29 @@ pub(crate) enum Courier {
         body: String,
     },
     Passing,
+    /// The agent's server has said whether a turn is under way; it was told in the log that the server is given it; and the server is asked
+    /// to end the turn, has, and is asked to take it.
+    Seen {
+        body: String,
+        is_turn: bool,
+    },
+    Open {
+        body: String,
+        is_turn: bool,
+    },
+    Interrupting {
+        body: String,
+    },
+    Stopped {
+        body: String,
+    },
+    Giving {
+        body: String,
+    },
+    /// What came of that, to be logged.
+    Handed {
+        given: Given,
+    },
     /// What a person left is to be put back; and was.
     PuttingBack,
     PutBack,
@@ -60,6 +83,13 @@ impl World {
         match courier {
             Courier::Asked | Courier::Submitting | Courier::Questioned => {
                 !is_there || agent.answers.contains_key(delivery)
+            }
+            Courier::Interrupting { .. } | Courier::Giving { .. } => {
+                !is_there || agent.server.as_ref().is_none_or(|server| server.replies.contains_key(delivery))
+            }
+            // Its server would say for ever that a turn is under way.
+            Courier::Leased if self.has_door(*pane, *pid) => {
+                !agent.works || self.is_urgent(delivery) || !self.has_failed(delivery)
             }
             // It would be refused and tried again for ever; what keeps it away is taken away first.
             Courier::Started { .. } => !is_there || agent.composer.is_none(),
@@ -94,6 +124,13 @@ impl World {
                 self.carry_by_hook(delivery, (pane, pid), courier)
             }
             Courier::PuttingBack | Courier::PutBack => self.carry_back(delivery, (pane, pid), &courier),
+            Courier::Leased if self.has_door(pane, pid) => self.look_in(delivery, pane),
+            Courier::Seen { .. }
+            | Courier::Open { .. }
+            | Courier::Interrupting { .. }
+            | Courier::Stopped { .. }
+            | Courier::Giving { .. }
+            | Courier::Handed { .. } => self.carry_by_server(delivery, (pane, pid), courier),
             courier => self.carry_by_keys(delivery, (pane, pid), courier),
         };
         let is_done = next.is_none();
@@ -196,9 +233,8 @@ impl World {
                 });
                 None
             }
-            Courier::Chosen | Courier::Offered { .. } | Courier::Passing | Courier::PuttingBack | Courier::PutBack => {
-                None
-            }
+            // Whoever carries it so is not asked here.
+            _ => None,
         }
     }
 
@@ -241,7 +277,12 @@ impl World {
         None
     }
 
-    fn is_urgent(&self, delivery: &DeliveryId) -> bool {
+    fn has_failed(&self, delivery: &DeliveryId) -> bool {
+        let mail = &self.engine.state().mail;
+        mail.under_way(delivery).is_some_and(|(runtime, _)| mail.boxes[runtime].failures > 0)
+    }
+
+    pub(crate) fn is_urgent(&self, delivery: &DeliveryId) -> bool {
         let mail = &self.engine.state().mail;
         let letters = mail.under_way(delivery).map(|(_, delivery)| &delivery.letters);
         let is_urgent = |id: &MailId| mail.get(id).is_some_and(|entry| entry.letter.mode == Mode::Urgent);

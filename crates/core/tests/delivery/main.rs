@@ -4,7 +4,7 @@
 //! | file | what it does |
 //! |---|---|
 //! | [`world`] | the daemon's steps, as `daemon/mail.rs` and `act/deliver.rs` take them, and what must hold after each |
-//! | [`courier`], [`hooks`] | a delivery by keys and by a hook that waits, as `act/` and `ingest/hooks/` make it |
+//! | [`courier`], [`hooks`], [`server`] | a delivery by keys, by a hook that waits and by the agent's own server, as `act/` and `ingest/` make it |
 //! | [`agent`] | an agent, its wrapper and its hooks, and what was really done to it |
 //! | [`model`] | every order of steps in a small world, exhaustively |
 //! | [`simulation`] | random orders in a larger one, under a clock that is made up |
@@ -20,6 +20,7 @@ mod agent;
 mod courier;
 mod hooks;
 mod model;
+mod server;
 mod simulation;
 mod storms;
 mod world;

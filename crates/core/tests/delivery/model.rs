@@ -1,5 +1,5 @@
 //! Every order of steps in a small world: two messages, two crashes, one respawn (I1, I2, I5, I25); by keys, by a hook that waits, with
-//! a turn that is interrupted, and with a person's text in the way.
+//! a turn that is interrupted, with a person's text in the way, and by the agent's own server.
 //!
 //! Two states are the same when everything that can make a difference later is the same: where each message is and for how long, what
 //! couriers, wrappers and agents are about, and what is left of the faults. Times count from now, and numbers of the log do not count.
@@ -11,6 +11,7 @@ use agtmux_core::time::Span;
 use stateright::{Checker, Model, Property};
 
 use crate::agent::{Hook, Point};
+use crate::server::Server;
 use crate::world::{Act, World};
 
 /// The world and what may still go wrong in it.
@@ -71,8 +72,10 @@ enum Step {
     Refuse(usize),
     Leave(usize),
     Lose(usize),
-    /// Something befalls the hook that the agent waits for.
+    /// Something befalls the hook that the agent waits for, or what its server is asked.
     Fail(Act),
+    /// Nobody hears the agent's server any more, until they listen again.
+    Disconnect(usize),
     Crash(Act),
     Respawn(usize),
 }
@@ -88,6 +91,9 @@ enum Scene {
     Urgent,
     /// A person has left a text in its composer.
     Draft,
+    /// It has a server of its own, and nothing to do; or it is at work, and the last message is urgent.
+    Server,
+    UrgentServer,
 }
 
 struct Small {
@@ -95,7 +101,7 @@ struct Small {
     is_wrapped: bool,
     messages: usize,
     crashes: u8,
-    /// Faults beside crashes: refusals of the wrapper or failures of a hook that waits, lost hooks.
+    /// Faults beside crashes: refusals of the wrapper, failures of a hook that waits or of a server; lost hooks and connections.
     refusals: u8,
     losses: u8,
 }
@@ -106,9 +112,13 @@ impl Model for Small {
 
     fn init_states(&self) -> Vec<State> {
         let mut world = World::new(&[self.is_wrapped]);
+        if matches!(self.scene, Scene::Server | Scene::UrgentServer) {
+            world.agents[0].server = Some(Server::default());
+            world.act(&Act::Connect(0));
+        }
         match self.scene {
-            Scene::Rest => {}
-            Scene::Hook | Scene::Urgent => {
+            Scene::Rest | Scene::Server => {}
+            Scene::Hook | Scene::Urgent | Scene::UrgentServer => {
                 world.agents[0].reads = self.scene == Scene::Hook;
                 world.agents[0].work("go".to_owned());
                 world.act(&Act::Hook(0));
@@ -165,6 +175,10 @@ impl Model for Small {
                 Some(Point::Alone | Point::Gone | Point::Over { .. }) | None => &[],
             };
             actions.extend(failures.iter().cloned().map(Step::Fail));
+            actions.extend(world.failures_of_server(0).into_iter().map(Step::Fail));
+        }
+        if state.losses > 0 && world.is_missed(0) {
+            actions.push(Step::Disconnect(0));
         }
     }
 
@@ -174,7 +188,8 @@ impl Model for Small {
         match step {
             Step::Post => {
                 let letter = world.letter(&format!("m_{}", state.posted), 0);
-                let is_urgent = self.scene == Scene::Urgent && state.posted + 1 == self.messages;
+                let has_urgent = matches!(self.scene, Scene::Urgent | Scene::UrgentServer);
+                let is_urgent = has_urgent && state.posted + 1 == self.messages;
                 let mode = if is_urgent { Mode::Urgent } else { letter.mode };
                 world.post(Letter { mode, ..letter }, None);
                 state.posted += 1;
@@ -198,6 +213,10 @@ impl Model for Small {
             }
             Step::Lose(pane) => {
                 world.act(&Act::LoseHook(pane));
+                state.losses -= 1;
+            }
+            Step::Disconnect(pane) => {
+                world.act(&Act::Disconnect(pane));
                 state.losses -= 1;
             }
             Step::Crash(act) => {
@@ -239,16 +258,38 @@ impl Model for Small {
             Scene::Hook => Some(Property::sometimes("given by a hook", |_, state: &State| {
                 state.world.agents[0].hooks.iter().any(|hook| matches!(hook, Hook::Record { .. }))
             })),
-            Scene::Urgent => Some(Property::sometimes("interrupted and confirmed", |_, state: &State| {
-                state.world.interrupted.len() == 1 && ended(state, Ended::Confirmed)
+            Scene::Server => Some(Property::sometimes("given by the server", |_, state: &State| {
+                went_by(state, "server") && ended(state, Ended::Confirmed)
             })),
+            Scene::Urgent | Scene::UrgentServer => {
+                Some(Property::sometimes("interrupted and confirmed", |_, state: &State| {
+                    state.world.interrupted.len() == 1 && ended(state, Ended::Confirmed)
+                }))
+            }
             Scene::Draft => Some(Property::sometimes("put aside, and back", |_, state: &State| {
                 let was_aside = state.world.texts.keys().any(|id| id.as_str().starts_with("draft_"));
                 was_aside && state.world.agents[0].draft.is_some() && ended(state, Ended::Confirmed)
             })),
         });
+        if self.scene == Scene::Server && self.refusals > 0 {
+            properties.push(Property::sometimes("refused by the server, and typed", |_, state: &State| {
+                let is_shut = |server: &Server| server.is_heard && !server.is_open;
+                state.world.agents[0].server.as_ref().is_some_and(is_shut) && went_by(state, "keys")
+            }));
+            properties.push(Property::sometimes("taken when nobody could say so any more", |_, state: &State| {
+                let letters = state.world.engine.state().mail.letters.values();
+                letters
+                    .into_iter()
+                    .any(|entry| entry.channel.is_none() && entry.stage.ended() == Some(Ended::Confirmed))
+            }));
+        }
         properties
     }
+}
+
+/// Whether a message went by this way.
+fn went_by(state: &State, way: &str) -> bool {
+    state.world.engine.state().mail.letters.values().any(|entry| entry.channel.as_deref() == Some(way))
 }
 
 /// Whether a message has come to this end.
@@ -274,7 +315,7 @@ fn search(small: Small) -> usize {
 type Size = (Scene, bool, usize, u8, u8, u8);
 
 /// One message with every fault, and two with crashes alone; what takes most of the time only for who has it.
-const SHORT: [Size; 9] = [
+const SHORT: [Size; 11] = [
     (Scene::Rest, true, 1, 2, 1, 1),
     (Scene::Rest, false, 1, 2, 1, 1),
     (Scene::Rest, false, 2, 2, 0, 0),
@@ -284,10 +325,25 @@ const SHORT: [Size; 9] = [
     (Scene::Urgent, false, 1, 2, 1, 1),
     (Scene::Draft, true, 1, 1, 1, 0),
     (Scene::Draft, false, 1, 2, 1, 1),
+    (Scene::Server, false, 1, 1, 1, 1),
+    (Scene::UrgentServer, false, 1, 1, 0, 0),
+];
+
+/// What is searched of servers, beside the other scenes, where there is time: an urgent message has many more ways to go.
+const SERVERS: [Size; 9] = [
+    (Scene::Server, false, 1, 2, 1, 1),
+    (Scene::Server, true, 1, 2, 1, 1),
+    (Scene::Server, false, 2, 1, 1, 0),
+    (Scene::Server, true, 2, 1, 0, 0),
+    (Scene::UrgentServer, false, 1, 1, 1, 1),
+    (Scene::UrgentServer, false, 1, 2, 1, 0),
+    (Scene::UrgentServer, true, 1, 1, 1, 0),
+    (Scene::UrgentServer, false, 2, 1, 0, 0),
+    (Scene::UrgentServer, true, 2, 1, 0, 0),
 ];
 
 /// `AGTMUX_MODEL=long` searches all scenes for one message with every fault; and for two, with every fault where the agent has nothing to
-/// do, else with one crash.
+/// do, else with one crash; of servers what [`SERVERS`] says.
 #[test]
 fn no_order_of_steps_loses_a_message_or_types_it_twice() {
     let is_long = std::env::var("AGTMUX_MODEL").is_ok_and(|size| size == "long");
@@ -299,9 +355,9 @@ fn no_order_of_steps_loses_a_message_or_types_it_twice() {
         let one = places.iter().map(|(scene, is_wrapped)| (*scene, *is_wrapped, 1, 2, 1, 1));
         let two = places.iter().map(|(scene, is_wrapped)| match scene {
             Scene::Rest => (*scene, *is_wrapped, 2, 2, 1, 1),
-            Scene::Hook | Scene::Urgent | Scene::Draft => (*scene, *is_wrapped, 2, 1, 0, 0),
+            _ => (*scene, *is_wrapped, 2, 1, 0, 0),
         });
-        sizes = one.chain(two).collect();
+        sizes = one.chain(two).chain(SERVERS).collect();
     }
     let mut states = 0;
     for (scene, is_wrapped, messages, crashes, refusals, losses) in sizes {

@@ -13,11 +13,13 @@ use fastrand::Rng;
 
 use crate::agent::{Hook, Point};
 use crate::courier::Courier;
+use crate::server::Server;
 use crate::world::{Act, World};
 
-/// Which agents are in the wrapper, and which of them read what their hooks print.
-const AGENTS: [bool; 4] = [true, true, true, false];
-const READS: [bool; 4] = [false, false, true, true];
+/// Which agents are in the wrapper, which of them read what their hooks print, and which have a server of their own.
+const AGENTS: [bool; 6] = [true, true, true, false, false, true];
+const READS: [bool; 6] = [false, false, true, true, false, true];
+const SERVES: [bool; 6] = [false, false, false, false, true, true];
 
 /// What somebody does, or what befalls them.
 #[derive(Clone, Debug)]
@@ -45,6 +47,11 @@ enum Deed {
     Tool(usize),
     /// The hook that an agent waits for fails, in one of three ways.
     Fail {
+        pane: usize,
+        how: u8,
+    },
+    /// An agent's server fails, in one of five ways.
+    FailServer {
         pane: usize,
         how: u8,
     },
@@ -93,11 +100,12 @@ fn deed(dice: &mut Rng) -> Deed {
         345..355 => Deed::Suspend(dice.i64(0..3_600_000)),
         355..370 => Deed::SetClock(dice.i64(-3_600_000..600_000)),
         370..371 => Deed::PowerCut,
-        371..390 | 445..465 => Deed::Work(pane),
+        371..390 | 445..465 | 490..510 => Deed::Work(pane),
         390..400 => Deed::Write(pane),
         400..405 => Deed::Send(pane),
         405..430 => Deed::Tool(pane),
         430..445 => Deed::Fail { pane, how: dice.u8(0..3) },
+        465..490 => Deed::FailServer { pane, how: dice.u8(0..5) },
         _ => Deed::Usual(dice.usize(0..1_000)),
     }
 }
@@ -117,7 +125,9 @@ struct Day {
 impl Day {
     fn new(has_power_cuts: bool) -> Self {
         let mut world = World::new(&AGENTS);
-        world.agents.iter_mut().zip(READS).for_each(|(agent, reads)| agent.reads = reads);
+        for (agent, (reads, serves)) in world.agents.iter_mut().zip(READS.into_iter().zip(SERVES)) {
+            (agent.reads, agent.server) = (reads, serves.then(Server::default));
+        }
         let (synced, awake_since) = (has_power_cuts.then(|| world.engine.state().clone()), world.now);
         Self { world, synced, awake_since, released: BTreeSet::new(), untimely: Vec::new(), ends: BTreeMap::new() }
     }
@@ -208,6 +218,21 @@ impl Day {
                     _ => {}
                 }
             }
+            Deed::FailServer { pane, how } => {
+                let is_wanted = |act: &&Act| match how {
+                    0 => matches!(act, Act::ServeUnheard(_)),
+                    1 => matches!(act, Act::RefuseToServe(_)),
+                    2 => matches!(act, Act::LoseRequest(_)),
+                    _ => matches!(act, Act::WaitNoMore(_)),
+                };
+                let is_heard = world.agents[*pane].server.as_ref().is_some_and(|server| server.is_heard);
+                let failures = world.failures_of_server(*pane);
+                match failures.iter().find(is_wanted) {
+                    Some(failure) => world.act(failure),
+                    None if *how == 4 && is_heard => world.act(&Act::Disconnect(*pane)),
+                    None => {}
+                }
+            }
             Deed::Forge { pane, message } if world.is_up => {
                 let id = world.accepted.get(*message).map_or("m_none", |letter| letter.id.as_str());
                 let words =
@@ -261,9 +286,10 @@ impl Day {
             // Where a delivery is started, the disk knows it before anything is typed.
             Act::Carry(delivery) => {
                 let carried = self.world.couriers.get(delivery).map(|(_, _, courier)| courier);
-                // And so it is of what is offered to a hook, and where a person's text is kept.
+                // And so it is of what is offered to a hook or a server, and where a person's text is kept.
                 let is_promise = |courier: &Courier| {
-                    matches!(courier, Courier::Started { .. } | Courier::Offered { .. } | Courier::Aside { .. })
+                    let is_offered = matches!(courier, Courier::Offered { .. } | Courier::Open { .. });
+                    is_offered || matches!(courier, Courier::Started { .. } | Courier::Aside { .. })
                 };
                 if carried.is_some_and(is_promise) {
                     self.sync();
@@ -387,7 +413,7 @@ impl Day {
         let open: Vec<_> = open.filter(|entry| entry.stage.ended().is_none()).collect();
         match open.as_slice() {
             [] if self.world.is_over() => Ok(()),
-            [] => Err(format!("a person's text is not back: {:#?}", self.world.agents)),
+            [] => Err(format!("a person's text is not back, or a receipt not read: {:#?}", self.world.agents)),
             open => {
                 let to = open.iter().map(|entry| &entry.letter.to);
                 let verdicts: Vec<_> =
@@ -404,6 +430,7 @@ struct Count {
     messages: usize,
     given: usize,
     by_hook: usize,
+    by_server: usize,
     interrupted: usize,
     put_aside: usize,
 }
@@ -416,11 +443,15 @@ fn live(deeds: &[Deed], seed: u64) -> Result<Count, String> {
     }
     day.settle(&mut Rng::with_seed(seed))?;
     let world = &day.world;
-    let by_hook = |entry: &&Entry| entry.steps.iter().any(|step| step.why.starts_with("hook:"));
+    let went_by = |way: &str| {
+        let letters = world.engine.state().mail.letters.values();
+        letters.filter(|entry| entry.channel.as_deref() == Some(way)).count()
+    };
     Ok(Count {
         messages: world.accepted.len(),
         given: world.agents.iter().chain(&world.dead).map(|agent| agent.given.len()).sum(),
-        by_hook: world.engine.state().mail.letters.values().filter(by_hook).count(),
+        by_hook: went_by("hook"),
+        by_server: went_by("server"),
         interrupted: world.interrupted.len(),
         put_aside: world.texts.keys().filter(|id| id.as_str().starts_with("draft_")).count(),
     })
@@ -457,6 +488,7 @@ fn no_day_loses_a_message_or_types_it_twice() {
                 all.messages += day.messages;
                 all.given += day.given;
                 all.by_hook += day.by_hook;
+                all.by_server += day.by_server;
                 all.interrupted += day.interrupted;
                 all.put_aside += day.put_aside;
             }
@@ -466,11 +498,11 @@ fn no_day_loses_a_message_or_types_it_twice() {
             }
         }
     }
-    let Count { messages, given, by_hook, interrupted, put_aside } = all;
+    let Count { messages, given, by_hook, by_server, interrupted, put_aside } = all;
     println!(
-        "{count} days, {messages} messages, {given} given, {by_hook} of them by a hook, {interrupted} after a turn was interrupted, {put_aside} texts put \
+        "{count} days, {messages} messages, {given} given, {by_hook} of them by a hook and {by_server} by a server, {interrupted} after a turn was interrupted, {put_aside} texts put \
          aside: none lost, none typed twice, none too early or late"
     );
-    let is_loud = messages > given && [given, by_hook, interrupted, put_aside].iter().all(|n| *n > 0);
+    let is_loud = messages > given && [given, by_hook, by_server, interrupted, put_aside].iter().all(|n| *n > 0);
     assert!(is_loud || count < 100, "the days are too quiet");
 }

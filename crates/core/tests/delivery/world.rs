@@ -16,6 +16,7 @@ use agtmux_core::time::{Span, Timestamp};
 
 use crate::agent::{Agent, Hook, Typed, Word, ended, ids_in, placed, server_seen, started};
 use crate::courier::Courier;
+use crate::server::Server;
 
 /// A step of anybody. Numbers are panes, or deliveries where it says so.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -46,6 +47,16 @@ pub(crate) enum Act {
     /// The hook has waited too long, or is killed.
     GiveUp(usize),
     KillHook(usize),
+    /// The daemon begins to listen to an agent's server, and reads what it has missed; or the connection is lost.
+    Connect(usize),
+    Disconnect(usize),
+    /// An agent's server takes the next request; its answer is lost; it refuses; or the request itself is lost.
+    Serve(usize),
+    ServeUnheard(usize),
+    RefuseToServe(usize),
+    LoseRequest(usize),
+    /// Nobody waits for the answer any more, and the request is still there.
+    WaitNoMore(usize),
     /// The daemon takes what an agent said; or it is lost.
     Hook(usize),
     LoseHook(usize),
@@ -188,6 +199,7 @@ impl World {
                 acts.push(Act::Take(pane));
             }
             acts.extend(self.acts_of_hook(pane));
+            acts.extend(self.acts_of_server(pane));
             if agent.is_alive && agent.works && agent.waiting.is_none() {
                 acts.push(if agent.reads && self.is_up { Act::Ask(pane) } else { Act::Rest(pane) });
             }
@@ -257,12 +269,20 @@ impl World {
                 self.agents[*pane].give_up(matches!(act, Act::GiveUp(_)).then_some(Word::Left));
                 self.forget_hooks();
             }
+            Act::Connect(pane) => self.connect(*pane),
+            Act::Disconnect(pane) => self.agents[*pane].fall_silent(),
+            Act::Serve(pane)
+            | Act::ServeUnheard(pane)
+            | Act::RefuseToServe(pane)
+            | Act::LoseRequest(pane)
+            | Act::WaitNoMore(pane) => self.serve(*pane, act),
             Act::Hook(pane) => self.hear(*pane),
             Act::LoseHook(pane) => drop(self.agents[*pane].hooks.pop_front()),
             Act::KillAgent(pane) => self.agents[*pane].is_alive = false,
             Act::Respawn(pane) => {
                 let old = &mut self.agents[*pane];
-                let new = Agent { reads: old.reads, ..Agent::new(old.pane, old.pid + 1, old.is_wrapped) };
+                let server = old.server.as_ref().map(|_| Server::default());
+                let new = Agent { reads: old.reads, server, ..Agent::new(old.pane, old.pid + 1, old.is_wrapped) };
                 self.dead.push(std::mem::replace(old, new));
             }
             Act::Look(pane) => self.look(*pane),
@@ -270,7 +290,11 @@ impl World {
                 self.is_up = false;
                 self.couriers.clear();
                 self.answered.clear();
-                self.agents.iter_mut().for_each(|agent| agent.answers.clear());
+                for agent in &mut self.agents {
+                    agent.answers.clear();
+                    agent.server.iter_mut().for_each(|server| server.replies.clear());
+                    agent.fall_silent();
+                }
                 self.forget_hooks();
                 self.engine = Engine::restore(self.engine.state().clone());
             }
@@ -327,6 +351,7 @@ impl World {
         match hook {
             Hook::Prompt { text } => self.confirm(&runtime, &text, Receipt::Hook),
             Hook::Record { text } => self.confirm(&runtime, &text, Receipt::Transcript),
+            Hook::Served { text } => self.confirm(&runtime, &text, Receipt::Server),
             Hook::Stop | Hook::Interrupted => {}
         }
     }
@@ -409,10 +434,12 @@ impl World {
         }
     }
 
-    /// Whether every message has come to an end, and every person has their text again.
+    /// Whether every message has come to an end, every person has their text again, and nothing that an agent's server says was given is
+    /// called unconfirmed.
     pub(crate) fn is_over(&self) -> bool {
         let is_back = |agent: &Agent| !agent.is_alive || agent.draft == agent.left;
         self.accepted.iter().all(|letter| self.engine.state().mail.is_over(&letter.id))
             && self.agents.iter().all(is_back)
+            && !self.agents.iter().any(|agent| self.is_unread(agent))
     }
 }
