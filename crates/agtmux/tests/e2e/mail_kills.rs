@@ -3,7 +3,7 @@
 //!
 //! A tracer kills the daemon on entry to a system call. The agent is a composer that outlives it and writes down what it is given;
 //! the next daemon is started by whoever asks for the message. `AGTMUX_KILLS` sets how many calls are tried (24 unless given), spread
-//! evenly over all calls of all scenes.
+//! evenly over all calls of all scenes; `AGTMUX_SCENE` names one of them to be played alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::common::{AGTMUX, Background, Composer, TestEnvironment, is_alive, kill, wait_for};
+use crate::common::{AGTMUX, Background, Composer, Opencode, TestEnvironment, is_alive, kill, wait_for};
 
 /// The calls by which the daemon changes anything outside of itself. Each is counted alone, so that one that is frequent does not hide
 /// the others.
@@ -43,9 +43,21 @@ enum Scene {
     Urgent,
     /// A message to one in whose composer somebody has left a text.
     Draft,
+    /// A message to one that has a server of its own; and an urgent one, for which the server ends a turn.
+    Served,
+    ServedUrgent,
 }
 
-const SCENES: [Scene; 6] = [Scene::AtOnce, Scene::Together, Scene::Bare, Scene::ByHook, Scene::Urgent, Scene::Draft];
+const SCENES: [Scene; 8] = [
+    Scene::AtOnce,
+    Scene::Together,
+    Scene::Bare,
+    Scene::ByHook,
+    Scene::Urgent,
+    Scene::Draft,
+    Scene::Served,
+    Scene::ServedUrgent,
+];
 
 /// A text that is left alone makes room soon, and is cleared by keys, so that the daemon has to keep it.
 const CONFIG: &str = "[mail]\ninput_poll_interval = 1\ninput_stale_timeout = 1\n";
@@ -72,6 +84,7 @@ struct Found {
     unconfirmed: usize,
     unconfirmed_and_given: usize,
     by_hook: usize,
+    by_server: usize,
     interrupted: usize,
     put_aside: usize,
     wrong: Vec<String>,
@@ -98,8 +111,8 @@ fn a_daemon_killed_at_any_write_loses_no_message_and_types_none_twice() {
     });
     let found = found.into_inner().unwrap();
     println!(
-        "{} kills ({} more calls were not reached), {} messages: {} confirmed, {} unconfirmed of which {} were given; {} went by a hook, for \
-         {} a turn was interrupted, and for {} a text put aside; {} wrong",
+        "{} kills ({} more calls were not reached), {} messages: {} confirmed, {} unconfirmed of which {} were given; {} went by a hook and {} by a \
+         server, for {} a turn was interrupted, and for {} a text put aside; {} wrong",
         found.killed,
         found.survived,
         found.messages,
@@ -107,6 +120,7 @@ fn a_daemon_killed_at_any_write_loses_no_message_and_types_none_twice() {
         found.unconfirmed,
         found.unconfirmed_and_given,
         found.by_hook,
+        found.by_server,
         found.interrupted,
         found.put_aside,
         found.wrong.len()
@@ -118,7 +132,9 @@ fn a_daemon_killed_at_any_write_loses_no_message_and_types_none_twice() {
 /// So many points, spread over all there are. The same point again is another moment of the other threads.
 fn points(wanted: usize) -> Vec<Point> {
     let mut rig = Rig::new();
-    let grid: Vec<_> = SCENES.into_iter().flat_map(|scene| rig.calls_of(scene)).collect();
+    let only = std::env::var("AGTMUX_SCENE").ok();
+    let is_wanted = |scene: &Scene| only.as_ref().is_none_or(|only| format!("{scene:?}") == *only);
+    let grid: Vec<_> = SCENES.into_iter().filter(is_wanted).flat_map(|scene| rig.calls_of(scene)).collect();
     assert!(!grid.is_empty());
     (0..wanted).map(|n| grid[if wanted < grid.len() { n * grid.len() / wanted } else { n % grid.len() }]).collect()
 }
@@ -136,6 +152,7 @@ struct Rig {
     bare: Composer,
     reading: Composer,
     drafted: Composer,
+    served: Opencode,
     number: usize,
 }
 
@@ -150,15 +167,16 @@ impl Rig {
         let [bare, drafted] = ["tells=1", "tells=1"].map(|manners| Composer::start(&environment, manners));
         let reading = Composer::start(&environment, "reads=1");
         environment.tmux().run(&["send-keys", "-t", &drafted.pane, "-l", LEFT]);
+        let served = Opencode::start(&environment);
         environment.agtmux(&["daemon", "stop"]).ok();
-        Self { environment, wrapped, bare, reading, drafted, number: 0 }
+        Self { environment, wrapped, bare, reading, drafted, served, number: 0 }
     }
 
     /// Counts the calls of a scene, by the thread that makes most of each.
     fn calls_of(&mut self, scene: Scene) -> Vec<Point> {
         let trace = self.environment.path("tmp/trace");
         let calls = format!("trace={}", CALLS.join(","));
-        let daemon = self.traced(&["-o", &trace.display().to_string(), "-e", &calls]);
+        let daemon = self.traced(scene, &["-o", &trace.display().to_string(), "-e", &calls]);
         let ids = self.send(scene);
         ids.iter().for_each(|id| drop(self.end_of(scene, id)));
         let threads = fs::read_dir(format!("/proc/{}/task", daemon.daemon)).unwrap();
@@ -180,7 +198,7 @@ impl Rig {
     fn try_at(&mut self, point: Point, found: &Mutex<Found>) {
         let Point { scene, call, nth } = point;
         let (trace, inject) = (format!("trace={call}"), format!("inject={call}:signal=SIGKILL:when={nth}"));
-        let daemon = self.traced(&["-o", "/dev/null", "-e", &trace, "-e", &inject]);
+        let daemon = self.traced(scene, &["-o", "/dev/null", "-e", &trace, "-e", &inject]);
         let ids = self.send(scene);
         let ends: Vec<_> = ids.iter().map(|id| (id.clone(), self.end_of(scene, id))).collect();
         let was_killed = !is_alive(daemon.daemon);
@@ -189,7 +207,7 @@ impl Rig {
         let sight = if unended || !is_kept { self.sight(scene) } else { String::new() };
         self.clear(scene);
         self.stop(daemon);
-        let given = self.composer(scene).submitted().join("\n");
+        let given = self.given(scene).join("\n");
         let mut found = found.lock().unwrap();
         *(if was_killed { &mut found.killed } else { &mut found.survived }) += 1;
         if !is_kept || given.contains(LEFT) {
@@ -198,6 +216,7 @@ impl Rig {
         for (id, end) in ends {
             found.messages += 1;
             found.by_hook += usize::from(end["steps"].to_string().contains("hook, since the agent asks it"));
+            found.by_server += usize::from(end["channel"] == "server");
             found.interrupted += usize::from(end["interrupted"] == true);
             found.put_aside += usize::from(scene == Scene::Draft && end["verdict"] == "confirmed");
             let times = given.matches(&format!("id={id}.")).count();
@@ -220,34 +239,51 @@ impl Rig {
         }
     }
 
-    fn composer(&self, scene: Scene) -> &Composer {
+    /// Whom the messages of a scene are for; none if that is who has a server.
+    fn composer(&self, scene: Scene) -> Option<&Composer> {
         match scene {
-            Scene::AtOnce | Scene::Together => &self.wrapped,
-            Scene::Bare => &self.bare,
-            Scene::ByHook | Scene::Urgent => &self.reading,
-            Scene::Draft => &self.drafted,
+            Scene::AtOnce | Scene::Together => Some(&self.wrapped),
+            Scene::Bare => Some(&self.bare),
+            Scene::ByHook | Scene::Urgent => Some(&self.reading),
+            Scene::Draft => Some(&self.drafted),
+            Scene::Served | Scene::ServedUrgent => None,
         }
+    }
+
+    fn pane(&self, scene: Scene) -> &str {
+        self.composer(scene).map_or(&self.served.pane, |composer| &composer.pane)
+    }
+
+    /// What they were given.
+    fn given(&self, scene: Scene) -> Vec<String> {
+        self.composer(scene).map_or_else(|| self.served.submitted(), Composer::submitted)
+    }
+
+    /// Has the agent of a scene do something.
+    fn tell(&self, scene: Scene, word: &str) {
+        self.composer(scene).into_iter().for_each(|composer| composer.tell(word));
     }
 
     /// Sends the messages of a scene, again and again until each is accepted. Gives their ids.
     fn send(&mut self, scene: Scene) -> Vec<String> {
-        let composer = self.composer(scene);
         match scene {
-            Scene::Together => composer.tell("busy"),
-            Scene::ByHook | Scene::Urgent => composer.tell("turn"),
-            Scene::AtOnce | Scene::Bare | Scene::Draft => {}
+            Scene::Together => self.tell(scene, "busy"),
+            Scene::ByHook | Scene::Urgent => self.tell(scene, "turn"),
+            Scene::ServedUrgent => self.served.begin_turn(),
+            Scene::AtOnce | Scene::Bare | Scene::Draft | Scene::Served => {}
         }
+        let is_urgent = matches!(scene, Scene::Urgent | Scene::ServedUrgent);
         let count = if scene == Scene::Together { 2 } else { 1 };
         let ids: Vec<_> = (0..count).map(|n| format!("k{}_{n}", self.number)).collect();
         for id in &ids {
             wait_for("a message to be accepted", || {
-                let words = ["sm", "send", &composer.pane, "hello", "--id", id, "--json", "--urgent"];
-                let run = self.environment.agtmux(if scene == Scene::Urgent { &words } else { &words[..7] });
+                let words = ["sm", "send", self.pane(scene), "hello", "--id", id, "--json", "--urgent"];
+                let run = self.environment.agtmux(if is_urgent { &words } else { &words[..7] });
                 if run.code == 0 { Ok(()) } else { Err(run.stderr) }
             });
         }
         if matches!(scene, Scene::Together | Scene::ByHook) {
-            composer.tell("idle");
+            self.tell(scene, "idle");
         }
         self.number += 1;
         ids
@@ -291,7 +327,7 @@ impl Rig {
 
     /// What can be seen of an agent, for whoever wonders why it was given nothing.
     fn sight(&self, scene: Scene) -> String {
-        let pane = &self.composer(scene).pane;
+        let pane = self.pane(scene);
         let explained = self.environment.agtmux(&["explain", pane]).stdout;
         format!("{explained}\n{}", self.environment.tmux().run(&["capture-pane", "-p", "-t", pane]))
     }
@@ -301,11 +337,15 @@ impl Rig {
         if scene == Scene::Draft {
             return;
         }
-        self.environment.tmux().keys(&self.composer(scene).pane, &["C-u"]);
+        match self.composer(scene) {
+            Some(composer) => self.environment.tmux().keys(&composer.pane, &["C-u"]),
+            None => self.served.end_turn(),
+        }
     }
 
-    /// Starts a daemon under the tracer, and waits until it answers or is dead.
-    fn traced(&self, arguments: &[&str]) -> Traced {
+    /// Starts a daemon under the tracer, and waits until it answers, and hears the server that its scene is about, or is dead.
+    fn traced(&self, scene: Scene, arguments: &[&str]) -> Traced {
+        let introductions = self.served.introductions();
         let mut command = Command::new("strace");
         command.args(["-f", "-qq"]).args(arguments).args([AGTMUX, "daemon", "run"]);
         command.env_clear().current_dir(self.environment.root()).stdin(Stdio::null());
@@ -323,7 +363,11 @@ impl Rig {
             children.split(' ').filter_map(|pid| pid.parse().ok()).find(is_daemon).ok_or("it has no such child")
         });
         let started = Instant::now();
-        while self.environment.request("GET", "/v1/health", b"").is_err() && is_alive(daemon) {
+        let is_ready = || {
+            let is_heard = self.composer(scene).is_some() || self.served.introductions() > introductions;
+            is_heard && self.environment.request("GET", "/v1/health", b"").is_ok()
+        };
+        while !is_ready() && is_alive(daemon) {
             assert!(started.elapsed() < PATIENCE, "the daemon neither answers nor ends");
             std::thread::sleep(Duration::from_millis(5));
         }

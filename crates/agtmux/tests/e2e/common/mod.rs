@@ -7,6 +7,8 @@ mod conversation;
 mod environment;
 mod http;
 mod middleman;
+#[cfg(target_os = "linux")]
+mod opencode;
 mod run;
 mod terminal;
 mod tmux;
@@ -19,6 +21,8 @@ pub(crate) use clocks::MovedDaemon;
 pub(crate) use environment::{AGTMUX, TestEnvironment};
 pub(crate) use http::{raw_request, request};
 pub(crate) use middleman::Middleman;
+#[cfg(target_os = "linux")]
+pub(crate) use opencode::Opencode;
 pub(crate) use run::{Background, Run};
 pub(crate) use terminal::Terminal;
 pub(crate) use tmux::{Tmux, difference};
