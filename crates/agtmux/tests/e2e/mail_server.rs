@@ -189,6 +189,17 @@ fn the_next_daemon_finds_what_a_server_was_given() {
     assert_eq!(opencode.posted(), posted, "it was given once");
 }
 
+/// A daemon that was started anew need not wait for something to happen in a conversation before it can give by the server.
+#[test]
+fn the_next_daemon_gives_by_the_server_at_once() {
+    let opencode = Opencode::start();
+    opencode.environment.kill_daemon();
+    opencode.environment.start_daemon();
+    opencode.send("letter");
+    assert!(text_of(&opencode.posted()).ends_with("hello"));
+    opencode.wait_until("letter", "it to be submitted", |message| message["channel"] == "server");
+}
+
 /// Codex's server is given a turn under the delivery's id. When it is lost before it answers, nothing is given again; when it is back it
 /// is asked what its thread holds (F54).
 #[test]
