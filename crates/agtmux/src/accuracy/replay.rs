@@ -17,6 +17,9 @@ use agtmux_core::time::{Stamp, Timestamp};
 use super::Sources;
 use super::recording::Recording;
 
+/// How long what a recording shows had stood there when it was made, at least, in milliseconds.
+const STOOD: i64 = 2_000;
+
 /// What was made of a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Measured {
@@ -165,6 +168,9 @@ impl Stage {
                 self.hear(trace.source, reading);
             }
         }
+        // A capture shows what stood there, and not what changed in that very moment.
+        self.now += STOOD;
+        self.apply(Fact::Tick);
     }
 
     fn hear(&mut self, source: Source, reading: &Reading) {
