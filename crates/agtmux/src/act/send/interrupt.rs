@@ -23,8 +23,9 @@ use crate::error::CommandError;
 /// How long an agent gets to take an interruption in.
 const SETTLE: Duration = Duration::from_millis(500);
 
-/// How long a turn may take to end once it was interrupted.
-const END_PATIENCE: Duration = Duration::from_secs(5);
+/// How long a turn may take to end once it was interrupted, and how often that is tried.
+const END_PATIENCE: Duration = Duration::from_secs(2);
+const STRIKES: u32 = 3;
 
 /// How long a command may take to go to the background.
 const BACKGROUND_PATIENCE: Duration = Duration::from_secs(2);
@@ -51,17 +52,21 @@ impl Desk {
             }
         }
         // The turn may have ended with the command.
-        if self.is_running().await? {
-            self.strike(&rules.keys.iter().collect::<Vec<_>>(), rules.gap_ms, "interrupt").await?;
-            sleep(SETTLE).await;
-        }
-        let started = Instant::now();
+        let mut strikes = 0;
         while self.is_running().await? {
-            if started.elapsed() > END_PATIENCE {
-                // The agent was too slow for its own keys. It is not said that its turn was interrupted.
+            // An agent that is busy misses keys that mean something only in quick succession. At rest they mean something else.
+            if strikes == STRIKES || strikes > 0 && !self.shows_turn().await? {
+                // It is not said that a turn was interrupted which goes on.
                 return Ok(());
             }
-            sleep(PAUSE).await;
+            strikes += 1;
+            let keys: Vec<_> = rules.keys.iter().collect();
+            self.strike(&keys, rules.gap_ms, &format!("interrupt-{strikes}")).await?;
+            sleep(SETTLE).await;
+            let struck = Instant::now();
+            while self.is_running().await? && struck.elapsed() < END_PATIENCE {
+                sleep(PAUSE).await;
+            }
         }
         let delivery = DeliveryId::new(self.action.as_str());
         self.hands.handle.mail_step(MailFact::Interrupted { delivery }).await
@@ -78,6 +83,11 @@ impl Desk {
             .handle
             .read(move |world| world.engine.state().topology.live(&runtime).map(|runtime| runtime.verdict.state));
         Ok(state.await? == Some(State::Running))
+    }
+
+    /// Whether the screen shows a turn right now.
+    async fn shows_turn(&self) -> Result<bool, CommandError> {
+        Ok(matches!(self.eye.look().await?.composer.enter, Enter::Queue | Enter::Steer))
     }
 
     /// Presses keys that are no text.
