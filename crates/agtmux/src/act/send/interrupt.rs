@@ -24,7 +24,7 @@ use crate::error::CommandError;
 const SETTLE: Duration = Duration::from_millis(500);
 
 /// How long a turn may take to end once it was interrupted, and how often that is tried.
-const END_PATIENCE: Duration = Duration::from_secs(2);
+const END_PATIENCE: Duration = Duration::from_millis(1_500);
 const STRIKES: u32 = 3;
 
 /// How long a command may take to go to the background.
