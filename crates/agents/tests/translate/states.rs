@@ -41,6 +41,8 @@ fn world_of(recording: &Recording) -> World {
     if let Some(record) = claude_session_file(&recording.meta["sessions_file"]) {
         world.say(Source::VendorFile, record.readings);
     }
+    // What was captured had stood there for a while.
+    world.stand(2_000);
     world
 }
 

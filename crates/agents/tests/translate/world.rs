@@ -55,6 +55,12 @@ impl World {
         self.now += millis.max(0);
     }
 
+    /// Lets time pass in which nobody says anything.
+    pub(crate) fn stand(&mut self, millis: i64) {
+        self.after(millis);
+        self.apply(Fact::Tick);
+    }
+
     pub(crate) fn say(&mut self, source: Source, readings: Vec<Reading>) {
         for (place, reading) in readings.into_iter().enumerate() {
             let event_id = format!("ev_{}", self.seq);
