@@ -11,9 +11,9 @@
 //! fact that arrives late is born retired (F18).
 //!
 //! **Lagging.** Files and screens show how things stand, a moment late. A turn that one of them shows when better evidence
-//! had told of it is an echo and no boundary: what was asked meanwhile it may be about to show. A question that one of
-//! them shows right after better evidence that a question was answered may be that one. Either counts in full once it has
-//! stood for [`LAG`], without the opposite from the same source.
+//! had told of it is an echo and no boundary: what was asked meanwhile it may be about to show. One that it shows right
+//! after better evidence of an end may be the one that ended, and a question right after better evidence of an answer the
+//! one that was answered. Each counts in full once it has stood for [`LAG`], without the opposite from the same source.
 //!
 //! **Expired.** A fact past its expiry counts for nothing, whichever way it points (F21). It still retires: that a turn
 //! ended remains true when it is old news. Weaker fresh facts then decide; without any the state is `unknown`. A question
@@ -138,11 +138,12 @@ impl Weighed<'_> {
 /// The latest statement of each kind that can retire others.
 #[derive(Clone, Copy, Default)]
 struct Latest {
-    active: Option<Mark>,
     over: Option<Mark>,
     unblocked: Option<Mark>,
     /// The latest beginning of a turn that is no echo of one.
     begun: Option<Mark>,
+    /// The latest sight of a turn that may go on: none that is shown right after better evidence of its end.
+    going: Option<Mark>,
 }
 
 impl Latest {
@@ -150,15 +151,21 @@ impl Latest {
         let facts = records.clone().flat_map(|(_, record)| record.facts());
         let mut latest = facts.fold(Self::default(), |mut latest, held| {
             let place = match held.value.slot() {
-                Slot::TurnActive => &mut latest.active,
                 Slot::TurnEnded | Slot::Idle => &mut latest.over,
                 Slot::Unblocked => &mut latest.unblocked,
-                Slot::Blocked | Slot::Work | Slot::Background | Slot::Composer => return latest,
+                Slot::TurnActive | Slot::Blocked | Slot::Work | Slot::Background | Slot::Composer => return latest,
             };
             *place = (*place).max(Some(held.last.mark));
             latest
         });
-        let starts = records.filter_map(|(source, record)| Some((source, record, record.fact(Slot::TurnActive)?)));
+        let starts = records.clone();
+        let starts = starts.filter_map(|(source, record)| Some((source, record, record.fact(Slot::TurnActive)?)));
+        let going = starts.clone().filter(|(source, _, start)| {
+            let mut better = records.clone().filter(|(by, _)| by.evidence() > source.evidence());
+            let has_stood = now >= start.last.at + LAG && latest.over < Some(start.last.mark);
+            has_stood || !shows_questions(*source) || !better.any(|(_, record)| is_afterglow(record, start))
+        });
+        latest.going = going.map(|(_, _, start)| start.last.mark).max();
         let begun = starts.clone().filter(|(source, record, start)| {
             let told = |(by, _, earlier): (Source, &SourceRecord, &Held)| {
                 (by.evidence() > source.evidence() && earlier.last.mark < start.last.mark).then_some(earlier.last.mark)
@@ -183,12 +190,18 @@ impl Latest {
     fn floor(self, slot: Slot) -> Option<Mark> {
         match slot {
             Slot::TurnActive => self.over,
-            Slot::TurnEnded | Slot::Idle => self.active,
+            Slot::TurnEnded | Slot::Idle => self.going,
             Slot::Blocked => self.begun.max(self.over).max(self.unblocked),
             Slot::Unblocked | Slot::Work => self.begun.max(self.over),
             Slot::Background | Slot::Composer => None,
         }
     }
+}
+
+/// Whether a turn is shown right after a source that knows better told that it had ended.
+fn is_afterglow(told: &SourceRecord, start: &Held) -> bool {
+    let mut ends = [Slot::TurnEnded, Slot::Idle].into_iter().filter_map(|slot| told.fact(slot)).map(|end| end.last);
+    ends.any(|end| end.mark < start.last.mark && start.last.at < end.at + LAG)
 }
 
 fn weigh(runtime: &Runtime, now: Timestamp) -> Vec<Weighed<'_>> {
