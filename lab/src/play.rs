@@ -92,7 +92,11 @@ pub async fn play(story: &Story, manner: &Manner) -> Result<Outcome> {
         let root = stage.keep();
         let _ = writeln!(failure, "--- kept: {}; tmux -S {}/t attach", root.display(), root.display());
     } else {
-        stage.strike().await?;
+        let log = stage.daemon_log();
+        // A daemon that does not end is a failure like any other, and no reason to leave the other stories out.
+        if let Err(error) = stage.strike().await {
+            failure.get_or_insert(format!("{story}: at its end: {error:#}\n--- the daemon's log\n{log}"));
+        }
     }
     Ok(Outcome { sights, outside, took: started.elapsed(), failure })
 }
