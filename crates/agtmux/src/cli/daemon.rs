@@ -24,6 +24,9 @@ use crate::target::socket;
 /// How long a stopping daemon may take to put everything away.
 const STOP_DEADLINE: Duration = Duration::from_secs(10);
 
+/// How long reads that are under way when the daemon ends are waited for.
+const LAST_READS: Duration = Duration::from_secs(1);
+
 #[derive(Debug, Subcommand)]
 pub enum DaemonVerb {
     /// Run the daemon in the foreground
@@ -121,11 +124,14 @@ fn prepare_and_run(context: &Context, detached: bool) -> Result<(), CommandError
         .build()
         .map_err(CommandError::internal)?;
     let options = daemon::Options { paths: context.paths.clone(), tmux_socket: context.tmux_socket.clone() };
-    runtime.block_on(service::run(options, move || {
+    let outcome = runtime.block_on(service::run(options, move || {
         if detached {
             say_to_starter(READY);
         }
-    }))
+    }));
+    // What is still being read then, nobody waits for; everything that is written was.
+    runtime.shutdown_timeout(LAST_READS);
+    outcome
 }
 
 /// Writes one line to the process that started the daemon, and lets go of its pipe.

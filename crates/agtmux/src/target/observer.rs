@@ -25,6 +25,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(250);
 /// does not.
 pub(super) const CALL_DEADLINE: Duration = Duration::from_secs(5);
 
+/// How long an observer that is told to stop may take to remove what is ours from tmux. Shorter than one call may take: a
+/// server that does not answer must not hold up the daemon's end, and the janitor waits for it as long as it takes.
+const STOP_PATIENCE: Duration = Duration::from_secs(3);
+
 /// The longest pause between two attempts to connect to a server that is there.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
@@ -58,8 +62,23 @@ pub struct Observer {
 }
 
 impl Observer {
-    /// Watches until told to stop, then removes everything of ours from tmux.
-    pub async fn run(self, mut stop: watch::Receiver<bool>) {
+    /// Watches until told to stop, then removes everything of ours from tmux, or leaves that to the janitor.
+    pub async fn run(self, stop: watch::Receiver<bool>) {
+        let mut told = stop.clone();
+        let overdue = async {
+            // Whoever could tell is gone: the daemon ends.
+            told.wait_for(|stop| *stop).await.ok();
+            sleep(STOP_PATIENCE).await;
+        };
+        tokio::select! {
+            () = self.keep_watching(stop) => {}
+            () = overdue => {
+                tracing::warn!(socket = %self.socket.display(), "tmux does not answer; what is ours there is left to the janitor");
+            }
+        }
+    }
+
+    async fn keep_watching(&self, mut stop: watch::Receiver<bool>) {
         let mut pause = LOOK_EVERY;
         let mut reported = None;
         // After the user's last session closed, a server that stays (`exit-empty off`) is not entered again before it
@@ -72,7 +91,7 @@ impl Observer {
             } else if wary && !self.has_user_session().await {
                 pause = LOOK_EVERY * 4;
             } else {
-                match watcher::watch(&self, &mut stop).await {
+                match watcher::watch(self, &mut stop).await {
                     Ok(end) => {
                         reported = None;
                         match end {

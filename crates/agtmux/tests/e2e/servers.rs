@@ -159,3 +159,24 @@ fn a_daemon_can_start_on_a_hanging_server() {
     kill(hung, Signal::CONT);
     environment.wait_for_pane(&agent.pane, "claude after the hang", |pane| pane["agent"] == "claude");
 }
+
+/// A daemon that is stopped while the server hangs does not wait for it; what is ours in tmux is taken out when it goes on.
+#[test]
+fn a_daemon_can_stop_on_a_hanging_server() {
+    let environment = TestEnvironment::with_tmux();
+    let tmux = environment.tmux();
+    let before = tmux.traces();
+    environment.start_daemon();
+    assert_ne!(tmux.traces(), before, "the daemon is in tmux somehow");
+    let hung = tmux.pid();
+    kill(hung, Signal::STOP);
+    let stopped = environment.agtmux(&["daemon", "stop"]);
+    kill(hung, Signal::CONT);
+    assert_eq!(stopped.ok().stdout, "stopped\n");
+    let log = std::fs::read_to_string(environment.state_dir().join("daemon.log")).unwrap();
+    assert!(log.contains("left to the janitor"), "{log}");
+    wait_within(PROMISED, "tmux to be as before", || match tmux.traces() {
+        now if now == before => Ok(()),
+        now => Err(now),
+    });
+}
