@@ -59,6 +59,14 @@ impl Agent {
         }
     }
 
+    /// What the screen shows while its composer is empty, of an agent that may drop Enter though its screen goes on changing.
+    pub(crate) const fn emptied(self) -> Option<&'static str> {
+        match self {
+            Self::Gemini => Some("Type your message or @path/to/file"),
+            _ => None,
+        }
+    }
+
     /// How long a pasted text has to rest before Enter is taken as Enter, and how long a fresh dialog takes no keys, so
     /// that nobody answers what they have not read.
     pub(crate) const fn rest(self) -> Duration {

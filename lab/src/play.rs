@@ -23,6 +23,12 @@ const ALARMS: [&str; 3] = ["error", "waiting_approval", "waiting_input"];
 const START: Duration = Duration::from_secs(60);
 const DRAWN: Duration = Duration::from_secs(30);
 
+/// How long an agent that takes Enter may take to show it.
+const TAKEN: Duration = Duration::from_secs(3);
+
+/// Between two looks at what an agent made of it.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
+
 /// Keys that come closer together are taken for one: Escape and a letter for Alt and that letter.
 const BETWEEN_KEYS: Duration = Duration::from_millis(150);
 
@@ -178,7 +184,7 @@ impl<'a> Player<'a> {
             Verb::Prompt(text) => {
                 self.paste(text).await?;
                 tokio::time::sleep(agent.rest()).await;
-                self.submit(step).await?;
+                self.submit(step, text).await?;
             }
             Verb::Type(text) => {
                 self.act(step);
@@ -231,7 +237,7 @@ impl<'a> Player<'a> {
                 let file = self.stage.workspace().join(name);
                 let started = Instant::now();
                 while *there && !file.exists() && started.elapsed() < DRAWN {
-                    tokio::time::sleep(Duration::from_millis(20)).await;
+                    tokio::time::sleep(BETWEEN_LOOKS).await;
                 }
                 ensure!(file.exists() == *there, "{name} is {}there", if *there { "not " } else { "" });
             }
@@ -239,7 +245,7 @@ impl<'a> Player<'a> {
                 let started = Instant::now();
                 while !self.stage.model().asked().iter().any(|asked| pattern.is_match(&asked.body)) {
                     ensure!(started.elapsed() < DRAWN, "the model was not told that");
-                    tokio::time::sleep(Duration::from_millis(20)).await;
+                    tokio::time::sleep(BETWEEN_LOOKS).await;
                 }
             }
             Verb::Expect(truth) => self.expect(truth).await?,
@@ -273,15 +279,25 @@ impl<'a> Player<'a> {
     }
 
     /// Presses Enter until something happens: an agent that is still busy with its start may drop the first.
-    async fn submit(&mut self, step: &Step) -> Result<()> {
+    async fn submit(&mut self, step: &Step, text: &str) -> Result<()> {
         let terminal = self.stage.terminal.clone();
         let before = Regex::new(&format!(r"\A{}\z", regex::escape(&terminal.screen().await?)))?;
+        // A command may open a dialog, which hides the composer and would take the next Enter.
+        let emptied = self.story.agent.emptied().filter(|_| !text.starts_with('/')).map(Regex::new).transpose()?;
+        let asked = self.stage.model().asked().len();
         for _ in 0..5 {
             self.act(step);
             self.fresh = true;
             terminal.keys(&["Enter"]).await?;
-            if terminal.wait_for(&before, false, Duration::from_secs(3)).await.is_ok() {
-                return Ok(());
+            if terminal.wait_for(&before, false, TAKEN).await.is_ok() {
+                let Some(emptied) = &emptied else { return Ok(()) };
+                let started = Instant::now();
+                while started.elapsed() < TAKEN {
+                    if self.stage.model().asked().len() > asked || emptied.is_match(&terminal.screen().await?) {
+                        return Ok(());
+                    }
+                    tokio::time::sleep(BETWEEN_LOOKS).await;
+                }
             }
         }
         bail!("Enter does nothing")
