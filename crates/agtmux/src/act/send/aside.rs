@@ -252,7 +252,7 @@ fn untyped(error: CommandError) -> CommandError {
         return error;
     }
     let message = format!("whether the text in the composer was put aside is not known: {}", error.message);
-    CommandError::new(ErrorCode::Draft, message)
+    CommandError::new(ErrorCode::Draft, message).hint("it waits until the composer can be read again")
 }
 
 /// Nothing was pressed yet, so that the message can wait on, whatever is wrong with the log.
