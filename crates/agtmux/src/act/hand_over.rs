@@ -21,7 +21,7 @@ use super::deliver::RECORD;
 use super::send::agtmux_itself;
 use super::{Done, Hands};
 use crate::daemon::delivery::Load;
-use crate::daemon::doors::{At, Door, Given, Sight};
+use crate::daemon::doors::{At, Door, Given, Sight, WAITS};
 use crate::error::CommandError;
 
 /// What came of it.
@@ -57,7 +57,7 @@ impl Hands {
         let returned = |why: String| Handed::Over(Some(MailFact::Returned { delivery: delivery.clone(), why }));
         let is_urgent = load.letters.iter().any(|letter| letter.mode == Mode::Urgent);
         match sight.at {
-            At::Question => return returned(format!("{} says that it waits for an answer", door.name())),
+            At::Question => return returned(format!("{} says that {WAITS}", door.name())),
             At::Turn if !is_urgent => return returned(format!("{} says that a turn is under way", door.name())),
             At::Turn | At::Rest => {}
         }
@@ -128,7 +128,7 @@ impl Gift {
             return Err(refused(format!("{} is not heard any more", door.name())));
         }
         self.hands.handle.mail_step(MailFact::Offered { delivery: delivery.clone() }).await?;
-        // The turn may have ended by itself meanwhile.
+        // The turn may have ended by itself meanwhile, or have come to ask something.
         if self.sight.at == At::Turn && door.interrupt(conversation).await.map_err(refused)? {
             let interrupted = MailFact::Interrupted { delivery: delivery.clone() };
             self.hands.handle.mail_step(interrupted).await.map_err(|error| refused(error.message))?;

@@ -9,6 +9,9 @@ use agtmux_core::id::RuntimeId;
 pub use agtmux_core::mail::Given;
 use futures_util::future::BoxFuture;
 
+/// Why a turn that asks something is not interrupted.
+pub const WAITS: &str = "it waits for an answer";
+
 /// A server that takes prompts for one agent.
 pub trait Door: Send + Sync {
     /// What the server is called, for people.
@@ -19,7 +22,8 @@ pub trait Door: Send + Sync {
     /// Says why not where it is not known for sure which conversation the pane shows.
     fn look<'a>(&'a self, title: &'a str) -> BoxFuture<'a, Result<Sight, String>>;
 
-    /// Ends the turn under way in a conversation. Says whether there still was one, or why that could not be done.
+    /// Ends the turn under way in a conversation. Says whether there still was one, or why that could not be done: a turn that asks
+    /// something by now is left alone ([`WAITS`]), since its question would be gone with it.
     fn interrupt<'a>(&'a self, conversation: &'a str) -> BoxFuture<'a, Result<bool, String>>;
 
     /// Gives the agent a text as a prompt, in a conversation, as the delivery of that name. Called once for each.

@@ -3,14 +3,18 @@
 
 use std::fs::{self, File};
 use std::io::Write;
+use std::os::unix::net::{UnixListener, UnixStream};
 
 use serde_json::{Value, json};
 
-use crate::common::{TestEnvironment, wait_for};
+use crate::common::{Background, TestEnvironment, wait_for};
 use crate::servers_of_agents::{Codex, codex, listened_to, opencode};
 
 /// What the server is posted when it is to prompt its model.
 const PROMPT: &str = "session-ses_1-prompt_async.json";
+
+/// Why a message is not given that would have interrupted a question.
+const WAITS: &str = "it waits for an answer";
 
 /// An opencode at rest whose pane shows its one conversation.
 struct Opencode {
@@ -95,6 +99,12 @@ fn has_step(message: &Value, why: &str) -> bool {
     message["steps"].as_array().unwrap().iter().any(|step| step["why"].as_str().unwrap().contains(why))
 }
 
+/// Whether it waits again, after it was started, for exactly this reason.
+fn is_returned(message: &Value, why: &str) -> bool {
+    let steps = message["steps"].as_array().unwrap();
+    steps.windows(2).any(|pair| pair[0]["to"] == "started" && pair[1]["to"] == "queued" && pair[1]["why"] == why)
+}
+
 /// Given at the server, in the manner of the prompt before, and confirmed by what the server says stands in the person's place.
 #[test]
 fn opencode_is_given_a_message_by_its_server() {
@@ -171,6 +181,30 @@ fn a_server_is_given_nothing_out_of_turn() {
     assert!(!environment.path(PROMPT).exists());
 }
 
+/// What is urgent interrupts a turn, never a question: not even one that is asked after the server was looked at.
+#[test]
+fn opencode_is_not_interrupted_when_it_has_come_to_ask() {
+    let opencode = Opencode::start();
+    let environment = &opencode.environment;
+    let document = |name: &str, document: Value| fs::write(environment.path(name), document.to_string()).unwrap();
+    document("session-status.json", json!({"ses_1": {"type": "busy"}}));
+    document("question.json", json!([{"id": "que_1", "sessionID": "ses_1"}]));
+    document("question.json.once", json!([]));
+    let send = ["sm", "send", &opencode.pane, "hello", "--id", "letter", "--urgent"];
+    let sending = Background::start(&mut environment.command(&send));
+    wait_for("it to wait", || {
+        let shown = environment.agtmux(&["sm", "show", "letter", "--json"]);
+        if shown.code == 0 && is_returned(&shown.json(), WAITS) { Ok(()) } else { Err(shown.stdout) }
+    });
+    assert!(!environment.path("session-ses_1-abort.json").exists(), "its question would be gone");
+    assert!(!environment.path(PROMPT).exists());
+    fs::remove_file(environment.path("question.json")).unwrap();
+    fs::remove_file(environment.path("session-status.json")).unwrap();
+    assert!(text_of(&opencode.posted()).ends_with("hello"));
+    opencode.wait_until("letter", "it to be submitted", |message| message["status"] == "submitted");
+    sending.finish().ok();
+}
+
 /// What a daemon that was killed has given to a server is looked for in the conversation by the next one (I2).
 #[test]
 fn the_next_daemon_finds_what_a_server_was_given() {
@@ -200,13 +234,35 @@ fn the_next_daemon_gives_by_the_server_at_once() {
     opencode.wait_until("letter", "it to be submitted", |message| message["channel"] == "server");
 }
 
-/// Codex's server is given a turn under the delivery's id. When it is lost before it answers, nothing is given again; when it is back it
-/// is asked what its thread holds (F54).
+/// A turn of Codex that asks something is in progress too, and is not interrupted either.
 #[test]
-fn codex_is_given_a_message_by_its_server_once() {
+fn codex_is_not_interrupted_when_it_has_come_to_ask() {
     let environment = TestEnvironment::with_tmux();
     environment.start_daemon();
-    let (pane, server) = codex(&environment);
+    let (pane, mut daemon, _server, _client) = codex_at_rest(&environment);
+    let active = |flags: &[&str]| json!({"thread": {"id": "t1", "status": {"type": "active", "activeFlags": flags}}});
+    // Whoever sends something urgent waits for it.
+    let send = ["sm", "send", &pane, "hello", "--id", "letter", "--urgent"];
+    let sending = Background::start(&mut environment.command(&send));
+    let look = daemon.asked("thread/read");
+    daemon.answer(&look, &active(&[]));
+    let turns = daemon.asked("thread/turns/list");
+    daemon.answer(&turns, &json!({"data": [{"id": "u1", "status": "inProgress"}]}));
+    let look = daemon.asked("thread/read");
+    daemon.answer(&look, &active(&["waitingOnApproval"]));
+    let look = daemon.asked("thread/read");
+    wait_until(&environment, "letter", "it to wait", |message| is_returned(message, WAITS));
+    daemon.answer(&look, &json!({"thread": {"id": "t1", "status": {"type": "idle"}}}));
+    let given = daemon.asked("turn/start");
+    assert!(given["params"]["input"][0]["text"].as_str().unwrap().ends_with("]\nhello"), "{given}");
+    daemon.answer(&given, &json!({}));
+    wait_until(&environment, "letter", "it to be submitted", |message| message["status"] == "submitted");
+    sending.finish().ok();
+}
+
+/// A Codex at rest. Gives its pane, and its server with both who are connected to it.
+fn codex_at_rest(environment: &TestEnvironment) -> (String, Codex, UnixListener, Option<UnixStream>) {
+    let (pane, server) = codex(environment);
     let mut client = None;
     let idle = json!({"type": "idle"});
     let mut daemon = Codex::connected(&server, &mut client);
@@ -216,6 +272,17 @@ fn codex_is_given_a_message_by_its_server_once() {
         daemon.say("thread/status/changed", &json!({"threadId": "t1", "status": idle}));
     }
     environment.wait_for_pane(&pane, "it to be at rest", |pane| pane["state"] == "idle");
+    (pane, daemon, server, client)
+}
+
+/// Codex's server is given a turn under the delivery's id. When it is lost before it answers, nothing is given again; when it is back it
+/// is asked what its thread holds (F54).
+#[test]
+fn codex_is_given_a_message_by_its_server_once() {
+    let environment = TestEnvironment::with_tmux();
+    environment.start_daemon();
+    let (pane, mut daemon, server, mut client) = codex_at_rest(&environment);
+    let idle = json!({"type": "idle"});
     environment.agtmux(&["sm", "send", &pane, "hello", "--id", "letter"]).ok();
     let look = daemon.asked("thread/read");
     daemon.answer(&look, &json!({"thread": {"id": "t1", "status": {"type": "active", "activeFlags": []}}}));

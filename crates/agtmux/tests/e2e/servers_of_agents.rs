@@ -15,8 +15,8 @@ use tokio_tungstenite::tungstenite::{Message, WebSocket, accept};
 use crate::common::{SCRIPT, TestEnvironment, wait_for};
 
 /// What opencode serves: whatever is written to a fifo, as server-sent events, to one client at a time; and documents,
-/// each from a file beside the fifo. What is posted is written to such a file, and taken unless that is there; it dies of what has a
-/// file that says so, and never answers what has another.
+/// each from a file beside the fifo, the first time from another one if that is there. What is posted is written to such a file, and taken
+/// unless that is there; it dies of what has a file that says so, and never answers what has another.
 const SERVER: &str = "import os, socket, sys, threading
 server = socket.create_server(('127.0.0.1', int(sys.argv[2])))
 def serve(client):
@@ -34,7 +34,11 @@ def serve(client):
         client.sendall(('HTTP/1.1 %s\\r\\nconnection: close\\r\\ncontent-length: 0\\r\\n\\r\\n' % status).encode())
         return client.close()
     if path != '/event':
-        body = open(document).read() if os.path.exists(document) else ('{}' if 'status' in path else '[]')
+        if os.path.exists(document + '.once'):
+            body = open(document + '.once').read()
+            os.remove(document + '.once')
+        else:
+            body = open(document).read() if os.path.exists(document) else ('{}' if 'status' in path else '[]')
         head = 'HTTP/1.1 200 OK\\r\\nconnection: close\\r\\ncontent-length: %d\\r\\n\\r\\n' % len(body)
         client.sendall((head + body).encode())
         return client.close()

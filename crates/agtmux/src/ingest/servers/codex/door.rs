@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::line::{Failure, Line};
 use crate::daemon::Handle;
-use crate::daemon::doors::{At, Door, Given, Sight};
+use crate::daemon::doors::{At, Door, Given, Sight, WAITS};
 use crate::error::CommandError;
 use crate::ingest::servers::patience::becomes;
 
@@ -50,6 +50,10 @@ impl Door for CodexDoor {
             let turn = &turns["data"][0];
             let is_turn = turn["status"] == "inProgress";
             if is_turn {
+                // A turn that asks something is in progress too.
+                if self.at().await.map_err(told)? == Some(At::Question) {
+                    return Err(WAITS.to_owned());
+                }
                 let params = json!({"threadId": conversation, "turnId": turn["id"]});
                 self.line.ask("turn/interrupt", params).await.map_err(told)?;
             }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::server::{Failure, Server, is_plain};
 use crate::daemon::Handle;
-use crate::daemon::doors::{At, Door, Given, Sight};
+use crate::daemon::doors::{At, Door, Given, Sight, WAITS};
 use crate::ingest::servers::patience::becomes;
 
 /// How many conversations are looked through for one that has the same title.
@@ -45,8 +45,10 @@ impl Door for OpencodeDoor {
     fn interrupt<'a>(&'a self, conversation: &'a str) -> BoxFuture<'a, Result<bool, String>> {
         async move {
             let at = self.at(conversation).await;
-            if at.map_err(|failure| format!("it does not say whether a turn is under way: {failure}"))? == At::Rest {
-                return Ok(false);
+            match at.map_err(|failure| format!("it does not say whether a turn is under way: {failure}"))? {
+                At::Rest => return Ok(false),
+                At::Question => return Err(WAITS.to_owned()),
+                At::Turn => {}
             }
             let aborted = self.server.post(&format!("/session/{conversation}/abort"), &json!({})).await;
             aborted.map_err(|failure| format!("its turn could not be interrupted: {failure}"))?;
