@@ -13,6 +13,10 @@ use crate::id::PaneId;
 use crate::record::{Fields, Record, lossy, unreadable};
 use crate::transport::Transport;
 
+/// How many seconds after the time since which nobody may have typed the guard is compared at most. tmux does not tell its formats
+/// what time it is: a key that seems to have come later than this came before the clock was set back.
+const COMPARED_WITHIN: i64 = 60;
+
 /// What has to be so at the moment of the act.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Guard {
@@ -30,7 +34,7 @@ pub struct Guard {
     /// loses its brackets), its input is not off, and it is not synchronized with other panes.
     pub out_of_mode: bool,
     /// Nobody typed into the pane since this time, in seconds since the epoch: no attached session in which it is the pane
-    /// that gets the keys had one.
+    /// that gets the keys had one. Whatever is later by more than a minute was before it: the clock was set back since.
     pub quiet_since: Option<i64>,
 }
 
@@ -123,7 +127,8 @@ impl Guard {
     /// That nobody typed into the pane. A window can be linked into several sessions, so all are asked; keys go to the active
     /// pane of a session's current window, and who is not attached has none.
     fn is_quiet(&self, since: i64) -> String {
-        let typed = format!("#{{e|>=:#{{session_activity}},{since}}}");
+        let until = since.saturating_add(COMPARED_WITHIN);
+        let typed = format!("#{{&&:#{{e|>=:#{{session_activity}},{since}}},#{{e|<=:#{{session_activity}},{until}}}}}");
         let gets_keys = format!("#{{==:#{{W:,#{{P:,#{{pane_id}}}}}},{}}}", self.pane);
         let busy = format!("#{{&&:#{{session_attached}},#{{&&:{typed},{gets_keys}}}}}");
         format!("#{{==:#{{S:#{{?{busy},x,}}}},}}")

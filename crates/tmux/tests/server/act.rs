@@ -104,12 +104,27 @@ async fn it_is_quiet_where_nobody_types() {
     // The session that tmux would name for the pane is not the one that somebody looks at.
     server.tmux(["new-session", "-d", "-t", "work", "-s", "other"]);
     let _terminal = server.attach_terminal("other");
-    assert_eq!(run(&server, &wanted(0)).await, Acted::Refused(Mismatch::NotQuiet));
-    untouched(&server);
     let last: i64 = server.format("=other:", "#{session_activity}").parse().unwrap();
+    for since in [last, last - 30] {
+        assert_eq!(run(&server, &wanted(since)).await, Acted::Refused(Mismatch::NotQuiet));
+        untouched(&server);
+    }
     assert!(matches!(run(&server, &wanted(last + 1)).await, Acted::Done(_)), "the last key was before");
     server.tmux(["select-window", "-t", "=other:1"]);
-    assert!(matches!(run(&server, &wanted(0)).await, Acted::Done(_)), "the keys go to another window");
+    assert!(matches!(run(&server, &wanted(last)).await, Acted::Done(_)), "the keys go to another window");
+}
+
+/// A clock that is set back makes the last key one that is yet to come. Nobody waits until it has caught up with that.
+#[tokio::test]
+async fn it_is_quiet_when_the_clock_was_set_back_after_the_last_key() {
+    let server = Server::start("exec sleep 1000");
+    let right = guard(&server, PaneId(0)).await;
+    let wanted = |quiet_since| Guard { quiet_since: Some(quiet_since), ..right.clone() };
+    let _terminal = server.attach_terminal("work");
+    let last: i64 = server.format("=work:", "#{session_activity}").parse().unwrap();
+    assert_eq!(run(&server, &wanted(last)).await, Acted::Refused(Mismatch::NotQuiet));
+    untouched(&server);
+    assert!(matches!(run(&server, &wanted(last - 3_600)).await, Acted::Done(_)), "the clock was set back by an hour");
 }
 
 /// Text arrives byte for byte, whatever it says, and no buffer stays.
