@@ -3,7 +3,7 @@
 //! A snapshot waits here until it is acted on, once, or expires. The check right before the act and the entry that says
 //! "started" are one turn of the main loop, so that nothing can come between them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use agtmux_core::action::{ActionFact, Actor, Snapshot, Step, Verb, Wish};
 use agtmux_core::event::Fact;
@@ -13,6 +13,8 @@ use agtmux_wire::error::ErrorCode;
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
+use super::delivery::agtmux_itself;
+use super::gone;
 use super::ingest::{MESSAGE_LIMIT, bounded};
 use super::mainloop::MainLoop;
 use crate::error::CommandError;
@@ -77,10 +79,11 @@ pub enum Ask {
     },
 }
 
-/// Snapshots that wait to be acted on, and agents that wait to end.
+/// Snapshots that wait to be acted on, actions that wait for their end, and agents that wait for theirs.
 #[derive(Default)]
 pub struct Waiting {
     snapshots: BTreeMap<ActionId, Snapshot>,
+    begun: BTreeSet<ActionId>,
     killed: BTreeMap<RuntimeId, Timestamp>,
 }
 
@@ -90,6 +93,24 @@ impl Waiting {
         if self.snapshots.len() < WAITING {
             self.snapshots.insert(snapshot.action.clone(), snapshot);
         }
+    }
+
+    /// Remembers which actions were begun and have not come to an end.
+    fn note_step(&mut self, action: &ActionId, step: &Step) {
+        match step {
+            Step::Prepared { .. } | Step::Permitted { .. } => {}
+            Step::Started { .. } => {
+                self.begun.insert(action.clone());
+            }
+            Step::Done { .. } | Step::Failed { .. } | Step::Refused { .. } => {
+                self.begun.remove(action);
+            }
+        }
+    }
+
+    /// Whether an action was begun and has not come to an end.
+    pub(super) fn is_under_way(&self) -> bool {
+        !self.begun.is_empty()
     }
 
     /// Remembers whom somebody has told to end.
@@ -116,7 +137,11 @@ impl MainLoop {
                 reply.send(self.permit_and_note(action, verb, reference, actor).await).ok();
             }
             Ask::Begin { action, verb, actor, detail, reply } => {
-                reply.send(self.begin(action, verb, actor, detail).await).ok();
+                let begun = self.begin(action.clone(), verb, actor, detail).await;
+                if reply.send(begun).is_err() {
+                    // Nobody is there to act.
+                    self.waiting.begun.remove(&action);
+                }
             }
             Ask::Note { action, actor, step, reply } => {
                 reply.send(self.note_action(action, actor, step).await).ok();
@@ -177,6 +202,10 @@ impl MainLoop {
             let reference = format!("snapshot {action}");
             return Err(self.refuse(new_action(), verb, &reference, actor, error).await);
         };
+        if self.ending.is_some() && actor != agtmux_itself() {
+            // What agtmux itself does goes with what was begun before.
+            return Err(self.refuse(action, verb, &snapshot.reference, actor, gone()).await);
+        }
         // Whoever acts must be allowed to, whoever looked.
         self.permit(action.clone(), verb, &snapshot.reference, actor.clone()).await?;
         if snapshot.verb != verb {
@@ -209,8 +238,14 @@ impl MainLoop {
     }
 
     async fn note_action(&mut self, action: ActionId, actor: Actor, step: Step) -> Result<(), CommandError> {
-        let fact = Fact::Action(Box::new(ActionFact { action, actor, step }));
-        self.commit(vec![fact]).await.map(|_| ())
+        self.waiting.note_step(&action, &step);
+        let fact = Fact::Action(Box::new(ActionFact { action: action.clone(), actor, step }));
+        let noted = self.commit(vec![fact]).await.map(|_| ());
+        if noted.is_err() {
+            // What could not be logged was not begun.
+            self.waiting.begun.remove(&action);
+        }
+        noted
     }
 }
 

@@ -82,7 +82,7 @@ pub enum Input {
         /// That it is.
         reply: oneshot::Sender<()>,
     },
-    /// The daemon is to end.
+    /// The daemon is to end, as soon as what was begun is done.
     Stop,
 }
 
@@ -298,7 +298,7 @@ impl Handle {
         self.synced.clone().wait_for(|synced| *synced).await.ok();
     }
 
-    /// Tells the daemon to end.
+    /// Tells the daemon to end, as soon as what was begun is done.
     pub async fn stop(&self) {
         self.inputs.send(Input::Stop).await.ok();
     }

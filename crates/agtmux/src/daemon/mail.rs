@@ -191,6 +191,14 @@ impl PostOffice {
         self.may_inherit = true;
     }
 
+    /// Whether something was begun that this daemon can bring to its end: a delivery, or a person's text that is not back yet.
+    pub(super) fn is_under_way(&self, engine: &Engine) -> bool {
+        let post = &engine.state().mail;
+        let mut under_way = post.boxes.values().filter_map(|mailbox| mailbox.under_way.as_ref());
+        under_way.any(|delivery| delivery.started && !self.unknown.contains(&delivery.id))
+            || post.put_aside().next().is_some()
+    }
+
     /// Texts to let go of.
     pub(super) fn take_over(&mut self) -> Vec<Text> {
         std::mem::take(&mut self.over).into_iter().map(|id| Text::Drop { id }).collect()
@@ -214,6 +222,11 @@ impl MainLoop {
             }
             MailAsk::Busy { runtime, with, by, reply } => {
                 reply.send(self.say_busy(&runtime, with, by).await).ok();
+            }
+            MailAsk::Step { step: MailFact::Started { .. } | MailFact::Offered { .. }, reply }
+                if self.ending.is_some() =>
+            {
+                reply.send(Err(gone())).ok();
             }
             MailAsk::Step { step, reply } => {
                 let kept = self.kept_for(&step);
@@ -245,11 +258,14 @@ impl MainLoop {
         if !self.world.is_synced() {
             return;
         }
-        for delivery in std::mem::take(&mut self.post.unknown) {
-            self.post.errands.send(Errand::Recover(delivery)).ok();
-        }
         for receipt in std::mem::take(&mut self.post.unlogged) {
             self.log_receipt(receipt).await;
+        }
+        if self.ending.is_some() {
+            return;
+        }
+        for delivery in std::mem::take(&mut self.post.unknown) {
+            self.post.errands.send(Errand::Recover(delivery)).ok();
         }
         self.find_heirs();
         for due in self.world.engine.mail_due(self.post.config.batch()) {
@@ -283,7 +299,8 @@ impl MainLoop {
 
     /// Chooses what an agent is given by its hook that waits.
     async fn choose_for_hook(&mut self, runtime: &RuntimeId, opening: Opening) -> Option<DeliveryId> {
-        let due = self.world.engine.mail_due_at(runtime, opening).filter(|_| self.world.is_synced())?;
+        let may = self.world.is_synced() && self.ending.is_none();
+        let due = self.world.engine.mail_due_at(runtime, opening).filter(|_| may)?;
         self.lease(due).await
     }
 

@@ -19,6 +19,7 @@ use agtmux_core::reconcile::{self, AgentSight};
 use agtmux_core::signal::SignalEvent;
 use agtmux_core::time::Timestamp;
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::Instant;
 
 use super::actions::Waiting;
 use super::clock::Clock;
@@ -48,6 +49,10 @@ const RETAIN_EVERY: Duration = Duration::from_secs(6 * 60 * 60);
 const LONGEST_SLEEP: Duration = Duration::from_secs(30);
 const LONGEST_NAP: Duration = Duration::from_millis(750);
 
+/// How long what was begun is waited for when the daemon is to end: with what observers are given (`target::observer`) it is less than
+/// whoever says `agtmux daemon stop` waits.
+const ENDING: Duration = Duration::from_secs(4);
+
 /// Places of the stream that are reserved ahead, so that none is handed out twice, whatever happens.
 const RESERVE: u64 = 10_000;
 
@@ -65,13 +70,16 @@ pub struct MainLoop {
     pub(super) snapshot_at: u64,
     pub(super) waiting: Waiting,
     pub(super) post: PostOffice,
+    /// The daemon is to end, by then at the latest: nothing more is begun.
+    pub(super) ending: Option<Instant>,
 }
 
 /// A signal that waits to be logged with others, and who wants to know.
 type Unsettled = (Box<SignalEvent>, Option<oneshot::Sender<Result<Posted, CommandError>>>);
 
 impl MainLoop {
-    /// Runs until told to stop. Then tmux is left as it was found, and the store is closed.
+    /// Runs until told to stop, and until what was begun is done, if that is soon: half a message must not stay in a composer. Then tmux
+    /// is left as it was found, and the store is closed.
     ///
     /// # Errors
     /// Fails when the store cannot be closed in order; nothing that was answered for is lost by that.
@@ -79,7 +87,7 @@ impl MainLoop {
         let mut retain = tokio::time::interval(RETAIN_EVERY);
         let mut inbox = Vec::with_capacity(BATCH);
         let mut running = true;
-        while running {
+        while running && !self.may_end() {
             let nap = self.until_deadline();
             tokio::select! {
                 count = self.inputs.recv_many(&mut inbox, BATCH) => running = count > 0,
@@ -89,7 +97,7 @@ impl MainLoop {
             let before = self.world.seq;
             let mut waiting = Vec::new();
             for input in inbox.drain(..) {
-                running &= self.take(input, &mut waiting).await;
+                self.take(input, &mut waiting).await;
             }
             self.settle(&mut waiting).await;
             self.tick().await;
@@ -106,15 +114,17 @@ impl MainLoop {
         self.end().await
     }
 
-    async fn take(&mut self, input: Input, waiting: &mut Vec<Unsettled>) -> bool {
+    /// Whether the daemon is to end, and nothing that was begun is in the way.
+    fn may_end(&self) -> bool {
+        let is_under_way = || self.waiting.is_under_way() || self.post.is_under_way(&self.world.engine);
+        self.ending.is_some_and(|latest| Instant::now() >= latest || !is_under_way())
+    }
+
+    async fn take(&mut self, input: Input, waiting: &mut Vec<Unsettled>) {
         match input {
-            Input::Posted { event, reply } => {
-                waiting.push((event, Some(reply)));
-                return true;
-            }
+            Input::Posted { event, reply } => return waiting.push((event, Some(reply))),
             Input::Said(said) => {
-                waiting.extend(said.into_signals().into_iter().map(|event| (Box::new(event), None)));
-                return true;
+                return waiting.extend(said.into_signals().into_iter().map(|event| (Box::new(event), None)));
             }
             _ => {}
         }
@@ -146,9 +156,10 @@ impl MainLoop {
                 self.watch(&socket);
                 reply.send(()).ok();
             }
-            Input::Stop => return false,
+            Input::Stop => {
+                self.ending.get_or_insert_with(|| Instant::now() + ENDING);
+            }
         }
-        true
     }
 
     /// Keeps which conversation an agent is in, so that it can be gone on with when the agent has ended.
@@ -461,7 +472,8 @@ impl MainLoop {
         let until = |deadline: Timestamp| deadline.0.saturating_sub(self.clock.now().0).max(0).unsigned_abs();
         let deadline = self.world.engine.next_deadline().map(|deadline| Duration::from_millis(until(deadline)));
         let due = deadline.into_iter().chain(self.post.own.wait()).min();
-        due.map_or(LONGEST_SLEEP, |wait| wait.min(LONGEST_NAP))
+        let nap = due.map_or(LONGEST_SLEEP, |wait| wait.min(LONGEST_NAP));
+        self.ending.map_or(nap, |latest| nap.min(latest.saturating_duration_since(Instant::now())))
     }
 
     fn snapshot_if_due(&mut self) {

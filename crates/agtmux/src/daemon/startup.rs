@@ -144,6 +144,7 @@ pub async fn start(options: &Options) -> Result<Started, CommandError> {
         snapshot_at: seq,
         waiting: Waiting::default(),
         post,
+        ending: None,
     };
     for socket in sockets {
         mainloop.watch(&socket);

@@ -129,6 +129,32 @@ fn a_message_survives_the_daemon() {
     assert_eq!(composer.submitted().len(), 1);
 }
 
+/// A daemon that is told to stop between the paste and Enter finishes that first: no message is left in a composer, for a person to send.
+#[test]
+fn a_daemon_that_stops_finishes_what_it_has_begun() {
+    for start in [Composer::start, Composer::start_wrapped] {
+        let environment = environment();
+        // What is pasted is drawn so late that Enter is not pressed before the daemon is told to stop.
+        let composer = start(&environment, "tells=1 lag=1000");
+        let message = post(&environment, &composer.pane, "one more thing", &["--id", "mine"]);
+        wait_for("the text to be pasted", || {
+            let read = String::from_utf8_lossy(&composer.read()).into_owned();
+            if read.contains("one more thing") { Ok(()) } else { Err(read) }
+        });
+        let late = post(&environment, &composer.pane, "and another", &["--id", "late"]);
+        environment.agtmux(&["daemon", "stop"]).ok();
+        let submitted = composer.submitted();
+        assert_eq!(submitted.len(), 1, "{submitted:#?}");
+        assert!(submitted[0].ends_with("]\none more thing"), "{submitted:#?}");
+        environment.start_daemon();
+        let confirmed = wait_until(&environment, &message, "confirmed");
+        let steps = confirmed["steps"].as_array().unwrap();
+        assert_eq!(steps.iter().filter(|step| step["to"] == "started").count(), 1, "{confirmed:#}");
+        wait_until(&environment, &late, "confirmed");
+        assert_eq!(composer.submitted().len(), 2);
+    }
+}
+
 #[test]
 fn a_message_can_be_too_late_taken_back_or_left_behind() {
     let environment = environment();
