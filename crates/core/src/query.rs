@@ -406,7 +406,7 @@ fn runtime_row(engine: &Engine, runtime: &Runtime) -> RuntimeRow {
 }
 
 fn mail_row(engine: &Engine, runtime: &RuntimeId) -> Option<MailRow> {
-    let waiting = engine.state().mail.waiting_for(runtime);
+    let waiting = engine.state().mail.undelivered(runtime);
     let first = waiting.first()?;
     let since = waiting.iter().map(|entry| entry.waits_since()).min()?;
     let from = waiting.iter().map(|entry| entry.letter.from.name().to_owned()).collect();

@@ -106,11 +106,11 @@ pub struct Message {
     pub status: String,
     /// What it came to: `confirmed`, `unconfirmed` or `not_delivered`; none while it is under way.
     pub verdict: Option<String>,
-    /// Its place among those that wait, counted from one.
+    /// Its place among those that were not delivered yet, counted from one.
     pub queue_position: Option<u64>,
     /// When it may be delivered.
     pub delivery_mode: String,
-    /// What it waits for.
+    /// What it waits for; `now` if for nothing, none once it was delivered.
     pub estimated_delivery: Option<String>,
     /// Whether a turn was interrupted for it.
     #[serde(default)]
@@ -208,11 +208,11 @@ pub struct MessageList {
 pub struct SendQueue {
     /// The agent's runtime.
     pub session_id: String,
-    /// Whether it could be given a message right now.
+    /// Whether the agent has nothing left to do.
     pub is_idle: bool,
-    /// How many wait.
+    /// How many were not delivered yet.
     pub pending_count: u64,
-    /// Those that wait, the next one first.
+    /// Those that were not delivered yet, the next one first.
     pub pending_messages: Vec<PendingMessage>,
     /// A person's text that was put aside for a delivery and is not back yet. Agents are not told.
     pub saved_user_input: Option<String>,

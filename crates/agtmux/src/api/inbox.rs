@@ -37,7 +37,7 @@ pub async fn show(
             given.sort_by_key(|entry| std::cmp::Reverse(entry.since));
             let all = |entries: &[&Entry]| entries.iter().map(|entry| item(world, entry)).collect::<Vec<_>>();
             given.truncate(GIVEN);
-            (all(&post.waiting_for(&id)), all(&given), post.busy.get(&id).map(convert::busy))
+            (all(&post.undelivered(&id)), all(&given), post.busy.get(&id).map(convert::busy))
         })
         .await?;
     let mut waiting = waiting;
@@ -67,8 +67,7 @@ pub async fn whoami(State(api): State<Api>, ConnectInfo(peer): ConnectInfo<Peer>
 
 /// Whether it may have read it.
 fn is_given(entry: &Entry) -> bool {
-    matches!(entry.stage, Stage::Started | Stage::Submitted)
-        || entry.stage.ended().is_some_and(|ended| ended.verdict() != "not_delivered")
+    entry.stage == Stage::Submitted || entry.stage.ended().is_some_and(|ended| ended.verdict() != "not_delivered")
 }
 
 fn item(world: &World, entry: &Entry) -> (MailId, InboxItem) {

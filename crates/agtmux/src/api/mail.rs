@@ -163,7 +163,7 @@ pub async fn queue(
     let is_person = actor::of(&api, peer).await?.agent.is_none();
     let queue = api.synced().await.read(move |world| {
         let (id, _) = recipient(world, &session)?;
-        let waiting = world.engine.state().mail.waiting_for(&id);
+        let waiting = world.engine.state().mail.undelivered(&id);
         let pending = |entry: &&Entry| PendingMessage {
             id: entry.letter.id.to_string(),
             sender: entry.letter.from.name().to_owned(),
@@ -172,7 +172,7 @@ pub async fn queue(
         };
         let kept = world.engine.state().mail.boxes.get(&id).and_then(|mailbox| mailbox.put_aside.clone());
         let queue = SendQueue {
-            is_idle: world.engine.hindrance(&id, Mode::Sequential).is_none(),
+            is_idle: world.engine.is_idle(&id),
             session_id: id.to_string(),
             pending_count: waiting.len() as u64,
             pending_messages: waiting.iter().map(pending).collect(),
@@ -363,7 +363,8 @@ async fn find(api: &Api, id: &str) -> Result<Entry, CommandError> {
 pub(super) fn message(world: &World, entry: &Entry) -> Message {
     let letter = &entry.letter;
     let ended = entry.stage.ended();
-    let waits = ended.is_none().then(|| world.engine.mail_hindrance(entry)).flatten();
+    let is_undelivered = entry.stage.is_undelivered();
+    let waits = is_undelivered.then(|| world.engine.mail_hindrance(entry)).flatten();
     let channel = channel(entry);
     Message {
         schema_version: SCHEMA_VERSION,
@@ -372,7 +373,7 @@ pub(super) fn message(world: &World, entry: &Entry) -> Message {
         verdict: ended.map(|ended| ended.verdict().to_owned()),
         queue_position: world.engine.mail_position(&letter.to, &letter.id).map(|position| position as u64),
         delivery_mode: letter.mode.name().to_owned(),
-        estimated_delivery: ended.is_none().then(|| waits.map_or("now", |waits| waits.name()).to_owned()),
+        estimated_delivery: is_undelivered.then(|| waits.map_or("now", |waits| waits.name()).to_owned()),
         interrupted: entry.interrupted,
         to: MessageParty { name: letter.to_name.clone(), id: letter.to.to_string() },
         from: MessageParty { name: letter.from.name().to_owned(), id: letter.from.id() },

@@ -84,9 +84,10 @@ impl Post {
         retries.chain(busy).chain(letters.flatten()).min()
     }
 
-    /// Since when a message that waits for an agent is late, if one is.
+    /// Since when a message that waits for an agent is late, if one is. It waits also while a delivery of it is tried: that one
+    /// was looked at once more is nothing new to anybody.
     pub fn late_since(&self, runtime: &RuntimeId) -> Option<Timestamp> {
-        let waiting = self.waiting_for(runtime);
+        let waiting = self.undelivered(runtime);
         waiting.into_iter().filter(|entry| entry.late != Late::No).map(Entry::waits_since).min()
     }
 }

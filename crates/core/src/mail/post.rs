@@ -168,6 +168,13 @@ impl Post {
         waiting
     }
 
+    /// The messages that an agent was not given yet: those that a delivery is tried with, then those that wait.
+    pub fn undelivered(&self, runtime: &RuntimeId) -> Vec<&Entry> {
+        let delivery = self.boxes.get(runtime).and_then(|mailbox| mailbox.under_way.as_ref());
+        let tried = delivery.into_iter().flat_map(|delivery| &delivery.letters).filter_map(|id| self.letters.get(id));
+        tried.filter(|entry| entry.stage.is_tried()).chain(self.waiting_for(runtime)).collect()
+    }
+
     /// Whether a message has come to an end, or was never known.
     pub fn is_over(&self, id: &MailId) -> bool {
         self.letters.get(id).is_none_or(|entry| entry.stage.ended().is_some())

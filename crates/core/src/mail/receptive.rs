@@ -1,7 +1,7 @@
 //! Whether an agent can be given its mail, and which of it.
 
 use super::letter::{Category, MailId, Mode};
-use super::post::{Entry, Post};
+use super::post::{Delivery, Entry, Post};
 use crate::engine::Engine;
 use crate::event::ProcessState;
 use crate::id::RuntimeId;
@@ -87,8 +87,14 @@ impl Engine {
         (!letters.is_empty()).then(|| Due { runtime: runtime.clone(), letters })
     }
 
-    /// What keeps a message from being delivered now.
+    /// What keeps a message from being delivered now. One whose delivery is under way does not wait for that, but for the text
+    /// that was in the way of the last one, if there was any.
     pub fn mail_hindrance(&self, entry: &Entry) -> Option<Hindrance> {
+        let holds = |delivery: &Delivery| delivery.letters.contains(&entry.letter.id);
+        let mailbox = self.state().mail.boxes.get(&entry.letter.to);
+        if let Some(mailbox) = mailbox.filter(|mailbox| mailbox.under_way.as_ref().is_some_and(holds)) {
+            return mailbox.draft.as_ref().map(|_| Hindrance::Draft);
+        }
         keeps(entry, self.hindrance(&entry.letter.to, entry.letter.mode))
     }
 
@@ -96,6 +102,13 @@ impl Engine {
     pub fn hindrance(&self, runtime: &RuntimeId, mode: Mode) -> Option<Hindrance> {
         let is_busy = mode == Mode::Sequential && self.state().mail.busy.contains_key(runtime);
         self.occupation(runtime, mode).or(is_busy.then_some(Hindrance::Busy))
+    }
+
+    /// Whether an agent has nothing left to do, whatever else keeps messages from it.
+    pub fn is_idle(&self, runtime: &RuntimeId) -> bool {
+        let living = self.state().topology.live(runtime);
+        let is_free = living.is_some_and(|runtime| self.is_occupied(runtime, Mode::Sequential).is_none());
+        is_free && !self.state().mail.busy.contains_key(runtime)
     }
 
     /// What an agent is seen to be at.

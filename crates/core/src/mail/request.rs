@@ -122,9 +122,9 @@ impl Engine {
         Err(refuse(RefusalCode::PreconditionFailed, "the delivery is not under way any more"))
     }
 
-    /// The place of a message in its queue, counted from one.
+    /// The place of a message among those that its agent was not given yet, counted from one.
     pub fn mail_position(&self, to: &RuntimeId, id: &MailId) -> Option<usize> {
-        let waiting = self.state().mail.waiting_for(to);
+        let waiting = self.state().mail.undelivered(to);
         waiting.iter().position(|entry| entry.letter.id == *id).map(|before| before + 1)
     }
 

@@ -66,6 +66,16 @@ impl Stage {
         }
     }
 
+    /// Whether a delivery of it is under way, of which nobody can say yet whether it comes to anything.
+    pub const fn is_tried(&self) -> bool {
+        matches!(self, Self::Leased | Self::Started)
+    }
+
+    /// Whether the agent was surely not given it, or nobody can say yet.
+    pub const fn is_undelivered(&self) -> bool {
+        matches!(self, Self::Queued) || self.is_tried()
+    }
+
     /// What it came to.
     pub const fn ended(&self) -> Option<Ended> {
         match self {

@@ -56,9 +56,10 @@ impl Post {
     /// The message that an agent was given last, or may have been.
     pub fn given_last(&self, runtime: &RuntimeId) -> Option<&Entry> {
         let is_given = |entry: &&Entry| match entry.stage {
-            Stage::Started | Stage::Submitted => true,
+            Stage::Submitted => true,
             Stage::Ended { how } => matches!(how, Ended::Confirmed | Ended::Unconfirmed),
-            Stage::Queued | Stage::Leased => false,
+            // Whether it is given what was only begun with nobody can say yet.
+            Stage::Queued | Stage::Leased | Stage::Started => false,
         };
         self.letters
             .values()

@@ -424,6 +424,92 @@ fn what_waits_for_a_person_and_what_waits_for_the_agent_are_two_calls() {
     assert_eq!(kinds, ["mail_waiting"]);
 }
 
+/// A delivery of the message that waits for somebody's text is tried and not made.
+fn try_in_vain(world: &mut World, runtime: &RuntimeId, n: usize, in_between: impl Fn(&World)) {
+    let (delivery, runtime) = (DeliveryId::new(format!("dl_{n}")), runtime.clone());
+    let letters = vec![MailId::parse("waits").unwrap()];
+    in_between(world);
+    assert!(step(world, MailFact::Leased { delivery: delivery.clone(), runtime, letters }));
+    in_between(world);
+    assert!(step(world, MailFact::Started { delivery: delivery.clone() }));
+    in_between(world);
+    let (digest, again) = ("txt_1".to_owned(), Span::seconds(5));
+    assert!(step(world, MailFact::InTheWay { delivery: delivery.clone(), digest, again }));
+    assert!(step(world, MailFact::Returned { delivery, why: "somebody writes".to_owned() }));
+    in_between(world);
+    pass(world, Span::seconds(5));
+}
+
+/// Each try to deliver a message that is late is the same call, and who knows of it is left alone.
+#[test]
+fn a_message_that_is_late_is_so_while_its_delivery_is_tried() {
+    let mut world = World::default();
+    let [api] = idle_agents(&mut world);
+    let waits = letter(&world, "waits", person(), &api);
+    post(&mut world, waits, None).unwrap();
+    try_in_vain(&mut world, &api, 0, |_| ());
+    pass(&mut world, Span::minutes(10));
+    assert_eq!(calls(&mut world), ["mail_waiting"]);
+    let nudges = |world: &World| world.engine.state().topology.live(&api).unwrap().attention.nudge_seq;
+    let first = nudges(&world);
+    for n in 1..4 {
+        try_in_vain(&mut world, &api, n, |world| {
+            let kinds: Vec<_> = waiting(&world.engine).iter().map(|waits| waits.kind.name()).collect();
+            assert_eq!((kinds, nudges(world)), (vec!["mail_waiting"], first));
+        });
+        assert_eq!(calls(&mut world), Vec::<&str>::new());
+    }
+    let facts = world.engine.decide(&Command::Acknowledge { runtime: api.clone(), nudge_seq: None }).unwrap();
+    facts.into_iter().for_each(|fact| world.apply_at(world.engine.now(), fact));
+    try_in_vain(&mut world, &api, 4, |world| assert!(waiting(&world.engine).is_empty()));
+    let cancelled = world.engine.cancel_mail(&MailId::parse("waits").unwrap(), "by me").unwrap();
+    world.apply_at(world.engine.now(), cancelled);
+    assert!(!world.engine.state().topology.live(&api).unwrap().attention.calls_for_mail());
+}
+
+/// What was not delivered is counted also while its delivery is tried, and the agent is as idle as before.
+#[test]
+fn a_message_waits_in_its_place_while_its_delivery_is_tried() {
+    let mut world = World::default();
+    let [api] = idle_agents(&mut world);
+    for id in ["waits", "second"] {
+        let letter = letter(&world, id, person(), &api);
+        post(&mut world, letter, None).unwrap();
+    }
+    let look = |world: &World| {
+        let entry = |id: &str| world.engine.state().mail.get(&MailId::parse(id).unwrap()).unwrap();
+        let place = |id: &str| world.engine.mail_position(&api, &MailId::parse(id).unwrap());
+        assert_eq!((place("waits"), place("second")), (Some(1), Some(2)));
+        assert_eq!((world.engine.state().mail.undelivered(&api).len(), world.engine.is_idle(&api)), (2, true));
+        assert_eq!(world.engine.state().mail.given_last(&api), None, "nobody can say that it was");
+        world.engine.mail_hindrance(entry("waits"))
+    };
+    // Whoever is given it next does not wait for the delivery that is its own.
+    try_in_vain(&mut world, &api, 1, |world| {
+        let in_the_way = world.engine.state().mail.boxes[&api].draft.is_some();
+        assert_eq!(look(world), in_the_way.then_some(Hindrance::Draft));
+    });
+    // The text that was in the way is what it waits for, also while that is looked at again.
+    try_in_vain(&mut world, &api, 2, |world| {
+        let is_tried = world.engine.state().mail.boxes[&api].retry_at.is_none();
+        assert!(look(world) == Some(Hindrance::Draft) || is_tried);
+    });
+    let delivery = DeliveryId::new("dl_3");
+    let letters = vec![MailId::parse("waits").unwrap()];
+    step(&mut world, MailFact::Leased { delivery: delivery.clone(), runtime: api.clone(), letters });
+    step(&mut world, MailFact::Started { delivery: delivery.clone() });
+    assert_eq!(look(&world), Some(Hindrance::Draft));
+    step(&mut world, MailFact::Submitted { delivery, channel: "tmux".to_owned(), evidence: "seen".to_owned() });
+    let mail = &world.engine.state().mail;
+    assert_eq!(
+        (mail.undelivered(&api).len(), world.engine.mail_position(&api, &MailId::parse("waits").unwrap())),
+        (1, None)
+    );
+    assert_eq!(mail.given_last(&api).unwrap().letter.id.as_str(), "waits");
+    busy(&mut world, &api, Span::minutes(1));
+    assert!(!world.engine.is_idle(&api));
+}
+
 #[test]
 fn nobody_is_told_where_nobody_wants_to_be() {
     let mut world = World::default();
