@@ -127,9 +127,11 @@ impl AttentionRecord {
         self.mail_call.is_some_and(|call| self.acknowledged < call)
     }
 
-    /// The call that stands: what the agent wants itself, before what others want of it.
+    /// The call that stands, the first in the order of [`CallKind`]: what keeps the agent from going on, then what others want
+    /// of it, unless a person knows that, then that it is done.
     pub fn standing(&self) -> Option<CallKind> {
-        self.calling.or(self.mail_call.map(|_| CallKind::MailWaiting))
+        let mail = self.mail_call.map(|_| CallKind::MailWaiting);
+        self.calling.filter(|own| *own < CallKind::MailWaiting || !self.calls_for_mail()).or(mail)
     }
 
     /// Whether a person said that they know of everything that the agent itself called for.

@@ -394,7 +394,10 @@ fn runtime_row(engine: &Engine, runtime: &Runtime) -> RuntimeRow {
             needs_action: runtime.verdict.state.needs_action(),
             kind: attention.standing(),
             nudge_seq: attention.nudge_seq,
-            message: attention.calling.and(runtime.verdict.message.clone()),
+            message: attention
+                .calling
+                .filter(|own| attention.standing() == Some(*own))
+                .and(runtime.verdict.message.clone()),
             unseen: attention.unseen,
             acknowledged: attention.is_acknowledged(),
         },

@@ -21,8 +21,8 @@ pub struct Waiting<'a> {
 /// of states; of those alike, whoever waits longest comes first. Whoever was acknowledged waits no more, until it calls anew.
 pub fn waiting(engine: &Engine) -> Vec<Waiting<'_>> {
     let living = engine.state().topology.runtimes.values().filter(|runtime| runtime.is_live());
-    let mut queue: Vec<_> =
-        living.filter_map(|runtime| wants(runtime).or_else(|| is_waited_for(engine, runtime))).collect();
+    let first = |runtime| [wants(runtime), is_waited_for(engine, runtime)].into_iter().flatten().min_by_key(|w| w.kind);
+    let mut queue: Vec<_> = living.filter_map(first).collect();
     queue.sort_by(|one, other| {
         let place = |waiting: &Waiting<'_>| (waiting.kind, waiting.since);
         place(one).cmp(&place(other)).then_with(|| one.runtime.id.cmp(&other.runtime.id))

@@ -510,6 +510,40 @@ fn a_message_waits_in_its_place_while_its_delivery_is_tried() {
     assert!(!world.engine.is_idle(&api));
 }
 
+/// Mail that does not reach an agent is worth more than that its turn is done, and less than what keeps it from going on.
+#[test]
+fn mail_that_waits_for_long_is_not_hidden_by_a_turn_that_is_done() {
+    let mut world = World::default();
+    let [api, web] = idle_agents(&mut world);
+    world.say(&api, "running");
+    world.say(&api, "completed");
+    let waits = letter(&world, "waits", person(), &api);
+    post(&mut world, waits, None).unwrap();
+    try_in_vain(&mut world, &api, 0, |_| ());
+    let shown = |world: &World| {
+        let first = waiting(&world.engine).iter().map(|waits| waits.kind.name()).collect::<Vec<_>>();
+        let attention = &world.engine.state().topology.live(&api).unwrap().attention;
+        (first, attention.standing().map(|kind| kind.name()))
+    };
+    assert_eq!(shown(&world), (vec!["completion"], Some("completion")));
+    pass(&mut world, Span::minutes(10));
+    world.say(&api, "running");
+    world.say(&api, "completed");
+    assert_eq!(shown(&world), (vec!["mail_waiting"], Some("mail_waiting")));
+    // Whoever else is only done comes after that, and who asks before.
+    world.say(&web, "running");
+    world.say(&web, "completed");
+    assert_eq!(shown(&world).0, ["mail_waiting", "completion"]);
+    world.say(&api, "waiting_approval");
+    assert_eq!(shown(&world), (vec!["approval", "completion"], Some("approval")));
+    // A turn that is done after a person knew of the mail is news of its own.
+    let facts = world.engine.decide(&Command::Acknowledge { runtime: api.clone(), nudge_seq: None }).unwrap();
+    facts.into_iter().for_each(|fact| world.apply_at(world.engine.now(), fact));
+    world.say(&api, "running");
+    world.say(&api, "completed");
+    assert_eq!(shown(&world), (vec!["completion", "completion"], Some("completion")));
+}
+
 #[test]
 fn nobody_is_told_where_nobody_wants_to_be() {
     let mut world = World::default();
