@@ -6,9 +6,10 @@ use agtmux_core::mail::{MailPolicy, Pattern, Rule};
 use agtmux_core::time::Span;
 use serde::Deserialize;
 
-/// `[mail]`.
+/// `[mail]`. A key that nobody knows is an error here: if it was meant to be `agents_write`, agents would be allowed more than
+/// somebody wanted.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct MailConfig {
     /// Whether every agent may write to every agent.
     pub agents_write: bool,
@@ -105,6 +106,7 @@ mod tests {
         let policy = parse(text).unwrap().config.mail.policy();
         assert!(!policy.all_may && policy.rules.len() == 1 && policy.rules[0].urgent, "{policy:?}");
         for (text, expected) in [
+            ("[mail]\nagent_write = false", "unknown field `agent_write`"),
             ("[[mail.allow]]\nfrom = \"lead\"", "missing field `to`"),
             ("[[mail.allow]]\nfrom = \"lead\"\nto = \"*\"\nurgnet = true", "unknown field `urgnet`"),
         ] {

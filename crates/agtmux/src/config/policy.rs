@@ -7,9 +7,9 @@ use agtmux_core::id::AgentId;
 use agtmux_core::permission::{Grant, Permissions};
 use serde::Deserialize;
 
-/// `[policy]`.
+/// `[policy]`. A key that nobody knows is an error here, as in a grant.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct PolicyConfig {
     /// What every agent may do.
     pub agents_may: BTreeSet<Verb>,
@@ -67,6 +67,7 @@ mod tests {
     fn verbs_that_nobody_knows_and_grants_for_nobody_are_errors() {
         for (text, expected) in [
             ("[policy]\nagents_may = [\"sned\"]", "unknown variant `sned`"),
+            ("[policy]\nagent_may = [\"send\"]", "unknown field `agent_may`"),
             ("[[policy.grant]]\nmay = [\"send\"]", "whom it is for"),
             ("[[policy.grant]]\nagent = \"claude\"\nnmae = \"lead\"\nmay = [\"send\"]", "unknown field `nmae`"),
             ("[[policy.grant]]\nagent = \"claude\"", "missing field `may`"),
