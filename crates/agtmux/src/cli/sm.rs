@@ -2,6 +2,7 @@
 
 mod busy;
 mod cancel;
+mod follow;
 mod inbox;
 mod remind;
 mod send;

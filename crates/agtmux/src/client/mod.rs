@@ -84,6 +84,27 @@ impl Client {
         decode(&self.request(Method::POST, path, body.into()).await?)
     }
 
+    /// Posts a document as [`Self::post`] does. Whoever gets no answer learns whether it may have been acted on all the same.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub async fn post_unless_lost<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<T, Unanswered> {
+        let body = serde_json::to_vec(body).map_err(CommandError::internal)?;
+        let answered = self.answered(&Method::POST, path, &body.into()).await;
+        let (status, body) =
+            answered.map_err(|lost| Unanswered { may_be_done: lost.sent && !lost.unread, error: lost.error })?;
+        if status.is_success() {
+            return decode(&body).map_err(|error| Unanswered { error, may_be_done: true });
+        }
+        let error = refusal(status, &body);
+        // One that is ending may have acted before it knew.
+        Err(Unanswered { may_be_done: error.code == ErrorCode::DaemonUnreachable, error })
+    }
+
     /// Deletes a thing.
     ///
     /// # Errors
@@ -111,16 +132,19 @@ impl Client {
     }
 
     async fn request(&self, method: Method, path: &str, body: Bytes) -> Result<Bytes, CommandError> {
-        let answered = match self.exchange(&method, path, &body).await {
+        let (status, body) = self.answered(&method, path, &body).await.map_err(|lost| lost.error)?;
+        if status.is_success() { Ok(body) } else { Err(refusal(status, &body)) }
+    }
+
+    async fn answered(&self, method: &Method, path: &str, body: &Bytes) -> Result<(StatusCode, Bytes), Lost> {
+        match self.exchange(method, path, body).await {
             // The daemon died while it was asked. Where a daemon is started on need, a new one answers, if asking again
             // harms nobody: for a document always, for anything else only when the dead one cannot have acted.
-            Err(lost) if self.start == StartDaemon::OnNeed && lost.may_be_asked_again(&method) => {
-                self.exchange(&method, path, &body).await
+            Err(lost) if self.start == StartDaemon::OnNeed && lost.may_be_asked_again(method) => {
+                self.exchange(method, path, body).await
             }
             answered => answered,
-        };
-        let (status, body) = answered.map_err(|lost| lost.error)?;
-        if status.is_success() { Ok(body) } else { Err(refusal(status, &body)) }
+        }
     }
 
     async fn exchange(&self, method: &Method, path: &str, body: &Bytes) -> Result<(StatusCode, Bytes), Lost> {
@@ -144,10 +168,15 @@ impl Client {
             Ok::<_, hyper::Error>((status, body))
         };
         let answer = tokio::time::timeout(self.deadline, answer).await.map_err(|_elapsed| {
-            CommandError::new(ErrorCode::Timeout, "the daemon did not answer in time")
-                .hint("`agtmux daemon status` and the daemon's log say what it is doing")
+            let error = CommandError::new(ErrorCode::Timeout, "the daemon did not answer in time")
+                .hint("`agtmux daemon status` and the daemon's log say what it is doing");
+            Lost { error, sent: true, unread: false }
         })?;
-        answer.map_err(|error| Lost { unread: is_unread(&error), error: unreachable(&self.socket, &error.to_string()) })
+        answer.map_err(|error| Lost {
+            sent: true,
+            unread: is_unread(&error),
+            error: unreachable(&self.socket, &error.to_string()),
+        })
     }
 
     async fn connect(&self) -> Result<UnixStream, CommandError> {
@@ -170,9 +199,26 @@ impl Client {
     }
 }
 
+/// A request that was not answered as it should have been.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unanswered {
+    /// Why.
+    pub error: CommandError,
+    /// Whether it may have been acted on.
+    pub may_be_done: bool,
+}
+
+impl From<CommandError> for Unanswered {
+    fn from(error: CommandError) -> Self {
+        Self { error, may_be_done: false }
+    }
+}
+
 /// A request that got no answer.
 struct Lost {
     error: CommandError,
+    /// Whether there was a daemon to send it to.
+    sent: bool,
     /// Whether the daemon certainly did not act on it.
     unread: bool,
 }
@@ -185,7 +231,7 @@ impl Lost {
 
 impl From<CommandError> for Lost {
     fn from(error: CommandError) -> Self {
-        Self { error, unread: false }
+        Self { error, sent: false, unread: false }
     }
 }
 

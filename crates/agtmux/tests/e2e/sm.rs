@@ -76,6 +76,86 @@ fn several_agents_get_a_message_each_and_once() {
     assert!(words.stdout.contains(" for api"), "{words:#?}");
 }
 
+/// The message that waits for an agent, once there is one.
+#[track_caller]
+fn pending(environment: &TestEnvironment, to: &str) -> String {
+    wait_for("a message to wait", || {
+        let queue = environment.agtmux(&["sm", "queue", to, "--json"]).ok().json();
+        queue["pending_messages"][0]["id"].as_str().map(str::to_owned).ok_or_else(|| format!("{queue:#}"))
+    })
+}
+
+/// Whoever waits for a message while the daemon ends goes on waiting for the very same one, which is not sent twice.
+#[test]
+fn who_waits_while_the_daemon_ends_goes_on_waiting() {
+    let environment = environment();
+    let (api, web) = (named(&environment, "api"), named(&environment, "web"));
+    for (ends, word, words) in [
+        ("kill", "busy", &["api", "one", "--wait", "60s"][..]),
+        ("stop", "busy", &["api,web", "two", "--wait", "60s"]),
+        ("kill", "dialog", &["api", "three", "--urgent"]),
+        ("stop", "dialog", &["api,web", "four", "--urgent"]),
+    ] {
+        api.tell(word);
+        let is_so = if word == "busy" { "running" } else { "waiting_approval" };
+        environment.wait_for_pane(&api.pane, "the agent to be busy", |pane| pane["state"] == is_so);
+        let before = api.submitted().len();
+        let sending = environment.agtmux_in_background(&[&["sm", "send", "--json"], words].concat());
+        let id = pending(&environment, "api");
+        if ends == "kill" {
+            environment.kill_daemon();
+        } else {
+            environment.agtmux(&["daemon", "stop"]).ok();
+        }
+        // Whoever asks next starts one, if that was not who waits.
+        environment.agtmux(&["sm", "show", &id]).ok();
+        api.tell("idle");
+        let sent = sending.finish().ok().json();
+        let message = if sent.is_array() { &sent[0] } else { &sent };
+        assert_eq!(message["id"], id.as_str(), "{sent:#}");
+        wait_until(&environment, &id, "confirmed");
+        assert_eq!(api.submitted().len(), before + 1, "{:#?}", api.submitted());
+    }
+    assert_eq!(web.submitted().len(), 2, "{:#?}", web.submitted());
+}
+
+/// What is urgent and cannot be delivered is not said to be.
+#[test]
+fn what_is_urgent_and_waits_is_told_of() {
+    let environment = environment();
+    let api = named(&environment, "api");
+    api.tell("dialog");
+    environment.wait_for_pane(&api.pane, "the dialog", |pane| pane["state"] == "waiting_approval");
+    let sent = environment.agtmux(&["sm", "send", "api", "stop", "--urgent", "--id", "stop"]);
+    assert_eq!(sent.code, 5, "{sent:#?}");
+    assert!(sent.stdout.starts_with("stop queued for api: number 1, waiting for an answer"), "{sent:#?}");
+    assert!(sent.stderr.contains("stop is still queued, waiting for an answer"), "{sent:#?}");
+    let sending =
+        environment.agtmux_in_background(&["sm", "send", "api", "stop", "--urgent", "--id", "ends", "--json"]);
+    wait_until(&environment, "ends", "queued");
+    environment.agtmux(&["sm", "cancel", "ends"]).ok();
+    let ended = sending.finish();
+    assert_eq!((ended.code, &ended.json()["verdict"]), (4, &"not_delivered".into()), "{ended:#?}");
+}
+
+/// Whoever forgets the quotes writes to nobody.
+#[test]
+fn it_is_said_once_who_gets_a_message() {
+    let environment = environment();
+    let api = named(&environment, "api");
+    for words in [&["--all", "hi", "there"][..], &["api", "--all", "hi"], &["api", "hi", "--to", "api"]] {
+        let sent = environment.agtmux(&[&["sm", "send", "--json"], words].concat());
+        assert_eq!((sent.code, sent.error()["code"].as_str()), (2, Some("E_USAGE")), "{sent:#?}");
+        assert!(sent.error()["hint"].as_str().unwrap().contains("quotes"), "{sent:#?}");
+    }
+    let all = environment.agtmux(&["sm", "queue", "--all", "--json"]).ok().json();
+    assert_eq!((all["items"].as_array().unwrap().len(), api.submitted().len()), (0, 0), "{all:#}");
+    // Nothing is before it, and nothing keeps it.
+    let sent = environment.agtmux(&["sm", "send", "api", "hi", "--id", "hi", "--json"]).ok().json();
+    assert_eq!((&sent["queue_position"], &sent["estimated_delivery"]), (&1.into(), &"now".into()), "{sent:#}");
+    wait_until(&environment, "hi", "confirmed");
+}
+
 #[test]
 fn all_are_all_others() {
     let environment = environment();

@@ -8,11 +8,14 @@ use agtmux_wire::mail::{Message, PostMessage, PostMessages, PostedMessages};
 use clap::Args;
 use futures_util::future::join_all;
 use serde_json::json;
+use uuid::Uuid;
 
+use super::follow::{is_gone, surely, to_its_end};
 use super::text::{line, why};
 use crate::cli::list::percent_encode;
 use crate::cli::output::printable;
 use crate::cli::{Context, DurationArg, body, output};
+use crate::client::Unanswered;
 use crate::error::CommandError;
 
 /// How long `--wait` waits unless told.
@@ -20,6 +23,9 @@ const WAIT: Duration = Duration::from_secs(600);
 
 /// Between what the daemon may take to answer and what is waited for.
 const GRACE: Duration = Duration::from_secs(15);
+
+/// How long the answer to a message may take: to something urgent the daemon answers when it is delivered, or eight seconds later.
+const ACCEPTING: Duration = Duration::from_secs(25);
 
 #[derive(Debug, Args)]
 #[command(
@@ -36,7 +42,7 @@ pub struct SendArgs {
     /// A file that holds the message
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
-    /// To this agent too; may be repeated
+    /// To this agent; may be repeated
     #[arg(long = "to", value_name = "REF", value_delimiter = ',')]
     also: Vec<String>,
     /// To all agents but the one that sends it
@@ -51,7 +57,8 @@ pub struct SendArgs {
     /// When its turn has ended, though something in the background may wake it
     #[arg(long)]
     important: bool,
-    /// At once: a turn under way is interrupted. For emergencies
+    /// At once: a turn under way is interrupted. For emergencies. Answers when it is delivered, or after 8 seconds with exit code 5
+    /// if it still waits
     #[arg(long, conflicts_with = "important")]
     urgent: bool,
     /// Do not deliver it later than this from now, such as `5m`
@@ -84,15 +91,33 @@ pub(super) async fn run(args: SendArgs, context: &Context) -> Result<(), Command
     let To::One(to) = to else {
         return to_several(to, message, wait, json, context).await;
     };
-    let request = PostMessage { to, ..message };
-    let message: Message = context.client().post("/v1/messages", &request).await?;
+    let (id, request) = named(PostMessage { to, ..message });
+    let client = context.client().patient(ACCEPTING);
+    let message = surely(async || client.post_unless_lost("/v1/messages", &request).await).await;
+    let message = message.map_err(|lost| unsure(lost, &id, &format!("`sm show {id}` tells")))?;
     let message = settled(message, wait, context).await?;
     if json {
         output::print_json(&message)?;
     } else {
         output::print(&format!("{}\n", line(&message)))?;
     }
-    if wait.is_some() { verdict(&message) } else { Ok(()) }
+    outcome(&message, wait)
+}
+
+/// A message with an id that is known before it is asked for, so that it can be asked for again.
+fn named(message: PostMessage) -> (String, PostMessage) {
+    let fresh = || format!("m_{}", &Uuid::new_v4().simple().to_string()[..16]);
+    let id = message.id.clone().unwrap_or_else(fresh);
+    (id.clone(), PostMessage { id: Some(id), ..message })
+}
+
+/// Nobody answered. Whoever believed that nothing was done would send it twice.
+fn unsure(lost: Unanswered, id: &str, look: &str) -> CommandError {
+    if !lost.may_be_done {
+        return lost.error;
+    }
+    CommandError::new(lost.error.code, format!("{id} may have been accepted: {}", lost.error.message))
+        .hint(format!("{look}; with `--id {id}` it can be sent again, and is not sent twice"))
 }
 
 /// Who is meant.
@@ -109,6 +134,11 @@ fn request(args: &SendArgs) -> Result<(To, PostMessage), CommandError> {
     // Where it is said otherwise who gets it, a single word is the message.
     let (to, text) = match (&args.to, &args.text, &args.file) {
         (Some(text), None, None) if is_said => (None, Some(text)),
+        (Some(to), _, _) if is_said => {
+            let twice = format!("it is said twice who gets it: {to:?}, and with --to, --all, --agent or --state");
+            return Err(CommandError::new(ErrorCode::Usage, twice)
+                .hint("a message of several words needs quotes: `sm send --all 'two words'`"));
+        }
         (to, text, _) => (to.as_ref(), text.as_ref()),
     };
     let text = match (text.map(String::as_str), &args.file) {
@@ -119,14 +149,14 @@ fn request(args: &SendArgs) -> Result<(To, PostMessage), CommandError> {
             return Err(CommandError::new(ErrorCode::Usage, "there is no message").hint("see `sm send --help`"));
         }
     };
-    let mut named = to.map(String::as_str).map(names).unwrap_or_default();
+    // Only one of them is there.
+    let mut named: Vec<_> = to.map(String::as_str).map(names).unwrap_or_default();
+    named.extend(args.also.iter().cloned());
     let to = if is_filtered {
-        named.extend(args.also.iter().cloned());
         To::Filtered { named, all: args.all, agent: args.agent.clone(), state: args.state.clone() }
     } else if args.also.is_empty() && named.len() == 1 {
         To::One(named.remove(0))
     } else {
-        named.extend(args.also.iter().cloned());
         To::Several(named)
     };
     if matches!(&to, To::Several(named) if named.is_empty()) {
@@ -169,7 +199,17 @@ async fn to_several(
         To::Several(to) => PostMessages { to, message, ..PostMessages::default() },
         To::Filtered { named, all, agent, state } => PostMessages { to: named, all, agent, state, message },
     };
-    let posted: PostedMessages = context.client().post("/v1/mailings", &request).await?;
+    let (id, message) = named(request.message);
+    let request = PostMessages { message, ..request };
+    let client = context.client().patient(ACCEPTING);
+    let posted = surely(async || {
+        let posted: PostedMessages = client.post_unless_lost("/v1/mailings", &request).await?;
+        let mut errors = posted.items.iter().filter_map(|item| item.error.clone().map(CommandError::from));
+        errors.find(is_gone).map_or(Ok(posted), |error| Err(Unanswered { error, may_be_done: true }))
+    });
+    let look = format!("`sm queue --all` shows them: their ids begin with {id}");
+    let posted = posted.await.map_err(|lost| unsure(lost, &id, &look))?;
+    let are_accepted = posted.items.iter().all(|item| item.message.is_some());
     let answers = posted.items.into_iter().map(|item| async move {
         let accepted = item.message.ok_or_else(|| item.error.unwrap_or_else(nothing_said));
         let answer = match accepted {
@@ -179,11 +219,10 @@ async fn to_several(
         (item.to, answer)
     });
     let answers = join_all(answers).await;
-    let is_bad = |message: &Message| wait.is_some() && verdict(message).is_err();
-    let first_bad = answers.iter().filter_map(|(_, answer)| answer.as_ref().ok()).find(|message| is_bad(message));
-    let first_bad = first_bad.map(verdict);
-    answer_each(answers, json, "accepted")?;
-    first_bad.unwrap_or(Ok(()))
+    let mut known = answers.iter().filter_map(|(_, answer)| answer.as_ref().ok());
+    let first_bad = known.find_map(|message| outcome(message, wait).err());
+    answer_each(answers, json, if are_accepted { "seen through, though accepted" } else { "accepted" })?;
+    first_bad.map_or(Ok(()), Err)
 }
 
 fn nothing_said() -> ErrorDetail {
@@ -223,16 +262,29 @@ pub(super) fn answer_each(
 /// A message when it is known what became of it, or when it was waited long enough.
 async fn settled(message: Message, wait: Option<Duration>, context: &Context) -> Result<Message, CommandError> {
     let Some(wait) = wait else { return Ok(message) };
-    let path = format!("/v1/messages/{}?wait_ms={}", percent_encode(&message.id), wait.as_millis());
-    context.client().patient(wait + GRACE).get(&path).await
+    let ask = async |id: &str, left: Duration| {
+        let path = format!("/v1/messages/{}?wait_ms={}", percent_encode(id), left.as_millis());
+        context.client().patient(left.saturating_add(GRACE)).get(&path).await
+    };
+    to_its_end(message, wait, ask).await
+}
+
+/// Whether what was wanted came of a message, if somebody wanted to hear of that: to wait for its end, or to interrupt for it.
+fn outcome(message: &Message, wait: Option<Duration>) -> Result<(), CommandError> {
+    let is_late = message.delivery_mode == "urgent" && !matches!(message.status.as_str(), "delivered" | "submitted");
+    if wait.is_some() || is_late { verdict(message) } else { Ok(()) }
 }
 
 /// What became of a message that was waited for.
 fn verdict(message: &Message) -> Result<(), CommandError> {
     match message.verdict.as_deref() {
         Some("confirmed") => Ok(()),
-        None => Err(CommandError::new(ErrorCode::Timeout, format!("{} is still {}", message.id, message.status))
-            .hint(format!("it goes on by itself; `sm show {}` tells", message.id))),
+        None => {
+            let waits = message.estimated_delivery.as_deref().filter(|waits| *waits != "now");
+            let waits = waits.map(|waits| format!(", {}", waits.replace('_', " "))).unwrap_or_default();
+            Err(CommandError::new(ErrorCode::Timeout, format!("{} is still {}{waits}", message.id, message.status))
+                .hint(format!("it goes on by itself; `sm show {}` tells", message.id)))
+        }
         Some("unconfirmed") => {
             Err(CommandError::new(ErrorCode::Unconfirmed, format!("{} is unconfirmed: {}", message.id, why(message)))
                 .hint("look at its pane before you send it again: it may be there already"))
