@@ -125,8 +125,17 @@ pub struct Message {
     pub timeout_at: Option<String>,
     /// It is not delivered before this.
     pub not_before: Option<String>,
+    /// It comes again every so many seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every_seconds: Option<u64>,
     /// `mail`, `notice` of agtmux itself, or `reminder`.
     pub category: String,
+    /// Whether the agent that sent it is told when it was delivered.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub notify_on_delivery: bool,
+    /// The agent that sent it is told so many seconds after it was delivered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notify_after_seconds: Option<u64>,
     /// The message that it answers.
     pub reply_to: Option<String>,
     /// How long it is.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use agtmux_core::action::Actor;
 use agtmux_core::id::RuntimeId;
-use agtmux_core::mail::{Category, Entry, Letter, MailId, Mode, NewLetter, Party, Sanitized, Wanted};
+use agtmux_core::mail::{Category, Entry, Letter, MailId, Mode, NewLetter, Party, Sanitized, Stage, Wanted};
 use agtmux_core::time::{Span, Timestamp};
 use agtmux_wire::SCHEMA_VERSION;
 use agtmux_wire::error::ErrorCode;
@@ -148,10 +148,23 @@ pub async fn list(State(api): State<Api>, Params(query): Params<MessageQuery>) -
         let letters = world.engine.state().mail.letters.values();
         let wanted = letters.filter(|entry| to.as_ref().is_none_or(|(id, _)| entry.letter.to == *id));
         let mut wanted: Vec<_> = wanted.filter(|entry| query.all || entry.stage.ended().is_none()).collect();
-        wanted.sort_by_key(|entry| (entry.stage.ended().is_some(), entry.letter.queued_at));
+        wanted.sort_by_key(|entry| place(entry));
         Ok::<_, CommandError>(wanted.into_iter().map(|entry| message(world, entry)).collect())
     });
     Ok(Json(MessageList { schema_version: SCHEMA_VERSION, items: found.await?? }))
+}
+
+/// Where in a list a message stands: what is under way first, then what waits in the order of its delivery, then what waits for
+/// its time, then what is over.
+fn place(entry: &Entry) -> (u8, std::cmp::Reverse<Mode>, Timestamp) {
+    let letter = &entry.letter;
+    let in_order = |place| (place, std::cmp::Reverse(letter.mode), letter.queued_at);
+    match (&entry.stage, entry.waits_until) {
+        (Stage::Ended { .. }, _) => (3, std::cmp::Reverse(Mode::default()), letter.queued_at),
+        (Stage::Queued, Some(at)) => (2, std::cmp::Reverse(Mode::default()), at),
+        (Stage::Queued, None) => in_order(1),
+        (Stage::Leased | Stage::Started | Stage::Submitted, _) => in_order(0),
+    }
 }
 
 /// The messages that wait for one agent.
@@ -323,6 +336,10 @@ pub(super) fn seconds(seconds: u64) -> Span {
     Span::seconds(i64::try_from(seconds).unwrap_or(i64::MAX).min(4_000_000_000))
 }
 
+fn whole_seconds(span: Span) -> u64 {
+    u64::try_from(span.0 / 1_000).unwrap_or(0)
+}
+
 fn mode(name: &str) -> Result<Mode, CommandError> {
     Mode::from_name(name).ok_or_else(|| {
         let known: Vec<_> = Mode::ALL.iter().map(|mode| mode.name()).collect();
@@ -381,7 +398,10 @@ pub(super) fn message(world: &World, entry: &Entry) -> Message {
         timeout_at: letter.expires_at().map(time),
         not_before: letter.not_before.map(time),
         category: letter.category.name().to_owned(),
+        every_seconds: letter.every.map(whole_seconds),
         reply_to: letter.reply_to.as_ref().map(ToString::to_string),
+        notify_on_delivery: letter.wanted.on_delivery,
+        notify_after_seconds: letter.wanted.after.map(whole_seconds),
         bytes: letter.bytes,
         preview: letter.preview.clone(),
         channel: channel.map(|(way, _)| way.to_owned()),

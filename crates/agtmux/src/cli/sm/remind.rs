@@ -5,7 +5,7 @@ use agtmux_wire::mail::{Message, MessageList, RemindRequest};
 use clap::Args;
 
 use super::cancel;
-use super::text::{line, table};
+use super::text;
 use crate::cli::list::percent_encode;
 use crate::cli::{Context, DurationArg, output};
 use crate::error::CommandError;
@@ -31,6 +31,10 @@ pub(super) async fn run(args: RemindArgs, context: &Context) -> Result<(), Comma
     let (to, time, text) = match words[..] {
         ["list"] => return reminders(None, args.json, context).await,
         ["list", to] => return reminders(Some(to), args.json, context).await,
+        ["cancel"] => {
+            return Err(CommandError::new(ErrorCode::Usage, "it is not said which reminder")
+                .hint("`sm remind list` shows them: `sm remind cancel ID`"));
+        }
         ["cancel", id] => return cancel::one(id, args.json, context).await,
         [time, text] => (None, time, text),
         [to, time, text] => (Some(to.to_owned()), time, text),
@@ -45,12 +49,12 @@ pub(super) async fn run(args: RemindArgs, context: &Context) -> Result<(), Comma
         recurring: args.recurring,
     };
     let message: Message = context.client().post("/scheduler/remind", &request).await?;
-    if args.json { output::print_json(&message) } else { output::print(&format!("{}\n", line(&message))) }
+    if args.json { output::print_json(&message) } else { output::print(&format!("{}\n", text::line(&message))) }
 }
 
 async fn reminders(to: Option<&str>, json: bool, context: &Context) -> Result<(), CommandError> {
     let to = to.map(|to| format!("?to={}", percent_encode(to))).unwrap_or_default();
     let mut list: MessageList = context.client().get(&format!("/v1/messages{to}")).await?;
     list.items.retain(|message| message.category == "reminder");
-    if json { output::print_json(&list) } else { output::print(&table(&list, context.color)) }
+    if json { output::print_json(&list) } else { output::print(&text::reminders(&list, context.color)) }
 }
