@@ -368,7 +368,8 @@ async fn look(api: &Api, id: &str) -> Result<Message, CommandError> {
 }
 
 async fn find(api: &Api, id: &str) -> Result<Entry, CommandError> {
-    let id = mail_id(id)?;
+    // As an agent reads it, the word of its mailbox follows.
+    let id = mail_id(id.split_once('.').map_or(id, |(id, _)| id))?;
     let wanted = id.clone();
     let found = api.handle.read(move |world| world.engine.state().mail.get(&wanted).cloned()).await?;
     found.ok_or_else(|| {
@@ -397,11 +398,11 @@ pub(super) fn message(world: &World, entry: &Entry) -> Message {
         queued_at: time(letter.queued_at),
         timeout_at: letter.expires_at().map(time),
         not_before: letter.not_before.map(time),
-        category: letter.category.name().to_owned(),
         every_seconds: letter.every.map(whole_seconds),
-        reply_to: letter.reply_to.as_ref().map(ToString::to_string),
+        category: letter.category.name().to_owned(),
         notify_on_delivery: letter.wanted.on_delivery,
         notify_after_seconds: letter.wanted.after.map(whole_seconds),
+        reply_to: letter.reply_to.as_ref().map(ToString::to_string),
         bytes: letter.bytes,
         preview: letter.preview.clone(),
         channel: channel.map(|(way, _)| way.to_owned()),

@@ -10,6 +10,7 @@ mod text;
 
 use agtmux_wire::mail::{Message, MessageList, SendQueue};
 use clap::Subcommand;
+use clap::builder::NonEmptyStringValueParser;
 
 use super::list::{ListVerb, PanesArgs, percent_encode};
 use super::spawn::SpawnArgs;
@@ -42,7 +43,7 @@ pub enum SmVerb {
     /// Show a message and what became of it
     Show {
         /// Its id
-        #[arg(value_name = "ID")]
+        #[arg(value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
         id: String,
         /// Print JSON
         #[arg(long)]

@@ -148,12 +148,27 @@ fn it_is_said_once_who_gets_a_message() {
         assert_eq!((sent.code, sent.error()["code"].as_str()), (2, Some("E_USAGE")), "{sent:#?}");
         assert!(sent.error()["hint"].as_str().unwrap().contains("quotes"), "{sent:#?}");
     }
+    for words in [
+        &["show", ""][..],
+        &["cancel", ""],
+        &["remind", "cancel"],
+        &["busy", "api", "--for", "0s"],
+        &["send", "api", "hi", "--timeout", "1ms"],
+        &["send", "api", "hi", "--timeout", "999999999h"],
+    ] {
+        assert_eq!(environment.agtmux(&[&["sm"], words].concat()).code, 2, "{words:?}");
+    }
     let all = environment.agtmux(&["sm", "queue", "--all", "--json"]).ok().json();
     assert_eq!((all["items"].as_array().unwrap().len(), api.submitted().len()), (0, 0), "{all:#}");
     // Nothing is before it, and nothing keeps it.
     let sent = environment.agtmux(&["sm", "send", "api", "hi", "--id", "hi", "--json"]).ok().json();
     assert_eq!((&sent["queue_position"], &sent["estimated_delivery"]), (&1.into(), &"now".into()), "{sent:#}");
     wait_until(&environment, "hi", "confirmed");
+    // Its id as the agent reads it.
+    let submitted = api.submitted().join("\n");
+    let read = submitted.split("id=").nth(1).and_then(|rest| rest.split([']', ' ']).next()).unwrap();
+    assert!(read.starts_with("hi."), "{submitted}");
+    assert_eq!(environment.agtmux(&["sm", "show", read, "--json"]).ok().json()["id"], "hi");
 }
 
 #[test]

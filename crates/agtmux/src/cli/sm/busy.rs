@@ -36,6 +36,10 @@ pub struct ReadyArgs {
 }
 
 pub(super) async fn busy(args: BusyArgs, context: &Context) -> Result<(), CommandError> {
+    if args.within.0.as_secs() == 0 {
+        return Err(CommandError::new(ErrorCode::Usage, "--for is less than a second")
+            .hint("`sm ready` says that it has done it"));
+    }
     let is_agent = is_agent(&asker(context).await?);
     let mut words = args.words.into_iter();
     let (reference, reason) = match (is_agent, words.next(), words.next()) {

@@ -3,7 +3,9 @@
 use agtmux_wire::error::ErrorDetail;
 use agtmux_wire::mail::{Message, MessageList};
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 
+use super::inbox::{asker, is_agent};
 use super::send::answer_each;
 use super::text::line;
 use crate::cli::list::percent_encode;
@@ -16,7 +18,7 @@ use crate::error::CommandError;
 )]
 pub struct CancelArgs {
     /// The message's id; with `--category`, the agent for which messages wait
-    #[arg(value_name = "ID|TO", required_unless_present = "category")]
+    #[arg(value_name = "ID|TO", required_unless_present = "category", value_parser = NonEmptyStringValueParser::new())]
     what: Option<String>,
     /// All of this kind that wait, for one agent or for all
     #[arg(long, value_name = "KIND", value_parser = ["mail", "notice", "reminder"])]
@@ -41,7 +43,15 @@ pub(super) async fn one(id: &str, json: bool, context: &Context) -> Result<(), C
 async fn all(category: &str, to: Option<&str>, json: bool, context: &Context) -> Result<(), CommandError> {
     let to = to.map(|to| format!("?to={}", percent_encode(to))).unwrap_or_default();
     let list: MessageList = context.client().get(&format!("/v1/messages{to}")).await?;
-    let is_wanted = |message: &&Message| message.category == category && message.status == "queued";
+    // An agent has no say in what others wrote to others.
+    let asker = Some(asker(context).await?).filter(is_agent).map(|asker| asker.party.id);
+    let is_its = |message: &Message, agent: &String| {
+        message.from.id == *agent || message.category == "notice" && message.to.id == *agent
+    };
+    let is_wanted = |message: &&Message| {
+        let is_meant = message.category == category && message.status == "queued";
+        is_meant && asker.as_ref().is_none_or(|agent| is_its(message, agent))
+    };
     let mut answers = Vec::new();
     for message in list.items.iter().filter(is_wanted) {
         // One that comes again may have gone with the one before it.

@@ -27,6 +27,9 @@ const GRACE: Duration = Duration::from_secs(15);
 /// How long the answer to a message may take: to something urgent the daemon answers when it is delivered, or eight seconds later.
 const ACCEPTING: Duration = Duration::from_secs(25);
 
+/// More than this many seconds, ten years, nobody means.
+const LONGEST: u64 = 10 * 366 * 86_400 + 1;
+
 #[derive(Debug, Args)]
 #[command(
     after_help = "The message is on the disk when this returns, and ends in one of three ways: confirmed, when the agent itself says that it\nwas given it; unconfirmed, when it was typed and nobody can say; not delivered. It is never typed into a dialog, over\nsomebody's draft, or at another agent, and never twice.\n\nExamples:\n  sm send reviewer 'the tests are green, please look at the diff'\n  sm send api --file plan.md --important\n  git diff | sm send api - --timeout 10m\n  sm send api 'are you done?' --wait 5m\n\nSeveral agents get a message each; `--json` then prints an array, and the exit code is that of the first that failed:\n  sm send api,web 'main is red, please stop'\n  sm send --to api --to web 'main is red' --id red-1\n  sm send --all 'the schema has changed' --important\n  sm send --agent claude --state idle 'who can take the docs?'"
@@ -170,13 +173,24 @@ fn request(args: &SendArgs) -> Result<(To, PostMessage), CommandError> {
             (false, false) => None,
         },
         id: args.id.clone(),
-        timeout_seconds: args.timeout.map(|DurationArg(timeout)| timeout.as_secs().max(1)),
+        timeout_seconds: seconds(args.timeout, "--timeout")?,
         reply_to: args.reply_to.clone(),
         notify_on_delivery: args.notify_on_delivery,
-        notify_after_seconds: args.notify_after.map(|DurationArg(after)| after.as_secs().max(1)),
+        notify_after_seconds: seconds(args.notify_after, "--notify-after")?,
         ..PostMessage::default()
     };
     Ok((to, message))
+}
+
+/// A time in whole seconds, if it is one that somebody can mean.
+fn seconds(time: Option<DurationArg>, option: &str) -> Result<Option<u64>, CommandError> {
+    let Some(DurationArg(time)) = time else { return Ok(None) };
+    match time.as_secs() {
+        0 => Err(CommandError::new(ErrorCode::Usage, format!("{option} is less than a second"))),
+        LONGEST.. => Err(CommandError::new(ErrorCode::Usage, format!("{option} is more than ten years"))
+            .hint("leave it out to let the message wait for ever")),
+        seconds => Ok(Some(seconds)),
+    }
 }
 
 /// The references in a list. The name of a session may hold a comma, and stands in one kind of reference only.
