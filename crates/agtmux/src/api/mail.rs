@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use agtmux_core::action::Actor;
 use agtmux_core::id::RuntimeId;
-use agtmux_core::mail::{Category, Entry, Letter, MailId, Mode, NewLetter, Party, Sanitized, Stage, Wanted};
+use agtmux_core::mail::{Category, Entry, Letter, MailId, Mode, NewLetter, Objection, Party, Sanitized, Stage, Wanted};
 use agtmux_core::time::{Span, Timestamp};
 use agtmux_wire::SCHEMA_VERSION;
 use agtmux_wire::error::ErrorCode;
@@ -252,8 +252,11 @@ pub(super) async fn accept(api: &Api, request: PostMessage, actor: Actor, peer: 
     let PostMessage { to, text, delivery_mode, id, timeout_seconds, reply_to, .. } = request;
     let PostMessage { notify_on_delivery, notify_after_seconds, delay_seconds, every_seconds, .. } = request;
     let text = Sanitized::new(&text).map_err(|objection| {
-        CommandError::new(ErrorCode::BadText, format!("the text cannot be sent: {objection}"))
-            .hint("write a long one to a file and tell the agent to read that")
+        let error = CommandError::new(ErrorCode::BadText, format!("the text cannot be sent: {objection}"));
+        match objection {
+            Objection::TooLong(_) => error.hint("write a long one to a file and tell the agent to read that"),
+            Objection::Empty => error.hint("what cannot be shown does not count as text"),
+        }
     })?;
     let mode = delivery_mode.map_or(Ok(Mode::default()), |name| mode(&name))?;
     let id = id.unwrap_or_else(|| format!("m_{}", &Uuid::new_v4().simple().to_string()[..16]));

@@ -292,6 +292,27 @@ fn a_series_ends_with_the_one_that_is_taken_back() {
     assert_eq!(api.submitted(), Vec::<String>::new());
 }
 
+/// What is urgent stands before what is not, and an agent takes back its own only.
+#[test]
+fn an_agent_takes_back_all_that_it_wrote() {
+    let environment = environment();
+    let (api, web) = (named(&environment, "api"), named(&environment, "web"));
+    busy(&environment, &api);
+    environment.agtmux(&["sm", "send", "api", "from a person", "--id", "person"]).ok();
+    as_agent(&environment, &web, &["send", "api", "can wait", "--id", "waits"]).ok();
+    as_agent(&environment, &web, &["send", "api", "cannot", "--id", "important", "--important"]).ok();
+    let later = environment.agtmux(&["sm", "remind", "api", "1h", "later", "--json"]).ok().json();
+    let list = environment.agtmux(&["sm", "queue", "--json"]).ok().json();
+    let later = later["id"].as_str().unwrap();
+    assert_eq!(ids(&list["items"]), ["important", "person", "waits", later], "{list:#}");
+    let cancelled = as_agent(&environment, &web, &["cancel", "--category", "mail", "--json"]).ok().json();
+    assert_eq!(ids(&cancelled), ["important", "waits"], "{cancelled:#}");
+    wait_until(&environment, "person", "queued");
+    let empty = environment.agtmux(&["sm", "send", "api", " ", "--json"]);
+    assert_eq!((empty.code, empty.error()["code"].as_str()), (2, Some("E_BAD_TEXT")), "{empty:#?}");
+    assert!(!empty.error()["hint"].as_str().unwrap().contains("long"), "{empty:#?}");
+}
+
 /// The agents of a daemon with a configuration, by name.
 fn configured<const N: usize>(config: &str, names: [&str; N]) -> (TestEnvironment, [Composer; N]) {
     let environment = TestEnvironment::with_tmux();
