@@ -33,6 +33,7 @@ pub async fn run(options: Options, ready: impl FnOnce()) -> Result<(), CommandEr
         shims: options.paths.shim_dir(),
         promised: Arc::default(),
         looks: Arc::default(),
+        stashes: Arc::default(),
         paths: options.paths.clone(),
         mail: started.mail.clone(),
     };

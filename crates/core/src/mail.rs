@@ -39,7 +39,7 @@ mod steps;
 pub use again::{Again, Fate, Stranded, Stray};
 pub use busy::Busy;
 pub use draft::{Aside, Draft};
-pub use envelope::{envelope, may_hold_receipts, receipts};
+pub use envelope::{closed, envelope, may_hold_receipts, receipts};
 pub use fact::{MailFact, Receipt};
 pub use given::Given;
 pub use letter::{Category, DeliveryId, Letter, MailId, Mode, Party, Series, Wanted};

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use agtmux_agents::send::Body;
+use agtmux_agents::send::{Body, Objection};
 use agtmux_core::mail::{self, DeliveryId, Draft, MailFact, MailId, Mode, Trace};
 use agtmux_shim::protocol::Progress;
 use agtmux_wire::send::{SendChannel, SendStatus, Sent};
@@ -69,19 +69,31 @@ impl Hands {
             Ok(text) => text,
             Err(why) => return returned(why),
         };
-        let body = match Body::new(&text) {
+        let body = match self.body(&load, &text) {
             Ok(body) => body,
             Err(objection) => return returned(objection.to_string()),
         };
         let detail = load.told();
-        let is_urgent = load.letters.iter().any(|letter| letter.mode == Mode::Urgent);
+        let has = |mode: Mode| load.letters.iter().any(|letter| letter.mode == mode);
+        let (interrupts, awaits_rest) = (has(Mode::Urgent), has(Mode::Sequential) && !has(Mode::Urgent));
         let (id, stale) = (delivery.clone(), self.mail.stale());
         let aside = self.handle.read(move |world| world.engine.may_put_aside(&id, stale)).await.ok()?;
-        let manners = Manners { interrupts: is_urgent, aside, again: self.mail.poll() };
+        let manners = Manners { interrupts, awaits_rest, aside, again: self.mail.poll() };
         match send::send_mail(self, body, &load.runtime, delivery, manners, detail).await {
             Ok(sent) => Some(taken(delivery, &sent)),
             Err(error) if error.code.is_refusal() => returned(error.message),
             Err(error) => Some(MailFact::Unconfirmed { delivery: delivery.clone(), why: error.message }),
+        }
+    }
+
+    /// What is typed for a delivery. An end that this agent would take for more than an end is not the last thing it reads.
+    fn body(&self, load: &Load, text: &str) -> Result<Body, Objection> {
+        let body = Body::new(text)?;
+        let registry = self.manifests.now();
+        let objection = registry.get(&load.agent).and_then(|manifest| manifest.send.objection(&body));
+        match objection {
+            Some(Objection::Menu { .. } | Objection::Continues { .. }) => Body::new(&mail::closed(text)),
+            _ => Ok(body),
         }
     }
 
@@ -129,7 +141,7 @@ impl Hands {
 
     /// Submits what was typed and stands in the composer, if that is so. It is never typed again (F54).
     async fn finish(&self, delivery: &DeliveryId, load: &Load) -> Option<Sent> {
-        let body = Body::new(&self.handle.delivery_text(load).await.ok()?).ok()?;
+        let body = self.body(load, &self.handle.delivery_text(load).await.ok()?).ok()?;
         let detail = format!("Enter for {delivery}, which an earlier daemon has typed");
         match send::submit_mail(self, body, &load.runtime, detail).await {
             Ok(sent) => Some(sent),

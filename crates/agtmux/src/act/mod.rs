@@ -38,6 +38,7 @@ use agtmux_wire::error::ErrorCode;
 pub use aim::{Mark, mark};
 pub use buffers::Buffers;
 pub use lock::PaneLocks;
+use send::Stashes;
 pub use shim::Shim;
 use spawn::Promised;
 use view_output::Looks;
@@ -70,6 +71,8 @@ pub struct Hands {
     pub looks: Arc<Looks>,
     /// The places of this instance.
     pub paths: Paths,
+    /// Which agents put a text aside themselves.
+    pub stashes: Arc<Stashes>,
     /// How messages are delivered.
     pub mail: MailConfig,
 }

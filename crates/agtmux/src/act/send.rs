@@ -1,8 +1,9 @@
 //! `send`: a text typed at an agent, so that it becomes a prompt and nothing else.
 //!
 //! One writer per pane. The composer is looked at right before the paste: it has the keyboard and is empty. The paste is made
-//! inside tmux under a guard, and only while nobody types. Then the composer shows the text, and only then is Enter pressed, under
-//! the same guard. Enter may be pressed again where it was swallowed; a text is never pasted twice (F46, F47, F54).
+//! inside tmux under a guard, and only while nobody types. At an agent at rest Enter comes with it, in the same command: whoever begins
+//! to type that very moment is behind both. Elsewhere the composer has to show the text first, since the agent may ask something in
+//! between, and then Enter is pressed, under the same guard. Enter may be pressed again where it was swallowed; a text is never pasted twice (F46, F47, F54).
 //!
 //! An agent that runs in the wrapper is typed at by that ([`inject`]), which holds the keys of whoever types meanwhile.
 //!
@@ -13,8 +14,11 @@ mod aside;
 mod inject;
 mod interrupt;
 mod paste;
+mod stashes;
 mod submit;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use agtmux_agents::key::Key;
@@ -30,6 +34,7 @@ use agtmux_wire::error::ErrorCode;
 use agtmux_wire::send::{SendChannel, SendEffect, SendEvidence, SendRequest, SendStatus, Sent};
 
 pub use aside::Manners;
+pub use stashes::Stashes;
 
 use super::aim::mark;
 use super::look::Eye;
@@ -88,10 +93,19 @@ pub async fn send_mail(
         conditions: Conditions::default(),
         at: hands.handle.now(),
     };
-    let snapshot = hands.handle.prepare(wish, actor.clone()).await?;
-    let aim = Aim { snapshot_id: Some(snapshot.action.to_string()), ..Aim::default() };
     let letter = Letter { manners: Some(manners), ..Letter::new(hands, body) };
-    hands.carry_out(Verb::Send, aim, actor, detail, move |snapshot| letter.deliver(snapshot)).await
+    let is_typed = Arc::clone(&letter.may_be_typed);
+    let sending = async {
+        let snapshot = hands.handle.prepare(wish, actor.clone()).await?;
+        let aim = Aim { snapshot_id: Some(snapshot.action.to_string()), ..Aim::default() };
+        hands.carry_out(Verb::Send, aim, actor, detail, move |snapshot| letter.deliver(snapshot)).await
+    };
+    sending.await.map_err(|error| if is_typed.load(Ordering::Acquire) { error } else { untyped(error) })
+}
+
+/// Whatever went wrong, nothing was typed: what was to be typed can wait.
+fn untyped(error: CommandError) -> CommandError {
+    if error.code.is_refusal() { error } else { CommandError::new(ErrorCode::PreconditionFailed, error.message) }
 }
 
 /// Submits messages that a daemon before this one has typed and not submitted. Nothing is typed.
@@ -131,6 +145,8 @@ struct Letter {
     unless_there: bool,
     /// It is in the composer already, and only to be submitted.
     is_typed: bool,
+    /// Whether some of it may have been typed by now.
+    may_be_typed: Arc<AtomicBool>,
     spoken_patience: Duration,
 }
 
@@ -147,6 +163,10 @@ struct Desk {
     shim: Option<Shim>,
     /// The action that this is.
     action: ActionId,
+    /// It goes to an agent at rest only: it is for after the turn.
+    awaits_rest: bool,
+    /// Whether some of it may have been typed by now.
+    may_be_typed: Arc<AtomicBool>,
     /// How long it is waited for a second sign that the text was taken.
     spoken_patience: Duration,
     /// A person's text that makes room for this one.
@@ -178,6 +198,7 @@ impl Letter {
             manners: None,
             unless_there: false,
             is_typed: false,
+            may_be_typed: Arc::default(),
             spoken_patience,
         }
     }
@@ -205,6 +226,7 @@ impl Letter {
         };
         let action = snapshot.action.clone();
         let spoken_patience = self.spoken_patience;
+        let awaits_rest = self.manners.as_ref().is_some_and(|manners| manners.awaits_rest);
         let mut desk = Desk {
             hands: self.hands,
             body: self.body,
@@ -214,6 +236,8 @@ impl Letter {
             force,
             shim,
             action,
+            awaits_rest,
+            may_be_typed: self.may_be_typed,
             spoken_patience,
             away: None,
             stash: None,
@@ -224,7 +248,10 @@ impl Letter {
             if manners.interrupts {
                 desk.interrupt().await?;
             }
-            desk.make_room(manners).await?;
+            if let Err(error) = desk.make_room(manners).await {
+                desk.bring_back().await;
+                return Err(error);
+            }
         }
         let (pasted, progress) = if self.unless_there && desk.is_there().await {
             (Pasted::before(), Progress::typed())
@@ -282,7 +309,7 @@ impl Desk {
     async fn type_in(&mut self, enter: bool) -> Result<Pasted, CommandError> {
         let typed = match &self.shim {
             Some(shim) => self.inject(shim, &self.action, enter).await,
-            None => self.paste().await,
+            None => self.paste(enter).await,
         };
         match &typed {
             // Nothing was pressed; or all of it was, and what was cleared is back.

@@ -101,6 +101,30 @@ fn an_old_draft_makes_room_and_comes_back() {
     }
 }
 
+/// I3: somebody has given the agent's key for that another meaning. Their text stays as it is, and the key is pressed once.
+#[test]
+fn a_key_that_puts_nothing_aside_is_not_pressed_again() {
+    for is_wrapped in [false, true] {
+        let environment = environment(1);
+        environment.start_daemon();
+        let start = if is_wrapped { Composer::start_wrapped } else { Composer::start };
+        let composer = start(&environment, "tells=1");
+        leave(&environment, &composer, "half a thought");
+        environment.agtmux(&["sm", "send", &composer.pane, "hello", "--id", "m1"]).ok();
+        wait_for("it to be tried", || {
+            let message = environment.agtmux(&["sm", "show", "m1", "--json"]).ok().json();
+            if message.to_string().contains("could not be put aside") { Ok(()) } else { Err(format!("{message:#}")) }
+        });
+        is_tried_in_vain(&environment, "m1");
+        shows(&environment, &composer, "half a thought");
+        assert_eq!(times_typed(&composer, "\u{13}"), 1);
+        environment.tmux().run(&["send-keys", "-t", &composer.pane, "Enter"]);
+        confirmed(&environment, "m1");
+        let submitted = composer.submitted();
+        assert_eq!((submitted.len(), submitted[0].as_str()), (2, "half a thought"), "{submitted:#?}");
+    }
+}
+
 /// I3: what is said in the status line takes no key from whoever types on that very moment.
 #[test]
 fn whoever_comes_back_types_on_while_they_are_told_of_it() {
@@ -214,6 +238,8 @@ fn without_the_wrapper_too_what_changes_that_very_moment_is_left_alone() {
         shows(&environment, &composer, "half a thought");
         // What is urgent does not wait until the text is old, only until no key was pressed for a moment. This one does not reach the pane.
         environment.tmux().run(&["bind-key", "-n", "C-g", "refresh-client"]);
+        // Keys that a busy tmux reads together are not a paste.
+        environment.tmux().run(&["set-option", "-g", "assume-paste-time", "0"]);
         let stays_awake = "\u{7}";
         terminal.keys(stays_awake);
         let send = ["sm", "send", &composer.pane, "stop", "--id", "m1", "--urgent"];

@@ -32,6 +32,7 @@ mod mail;
 mod mail_clocks;
 mod mail_draft;
 mod mail_hook;
+mod mail_keys;
 #[cfg(target_os = "linux")]
 mod mail_kills;
 mod mail_server;

@@ -10,6 +10,7 @@ use super::sanitized::Sanitized;
 const OPENING: &str = "[Input from: ";
 const SYSTEM: &str = "[sm] ";
 const BEFORE_ID: &str = " via sm send id=";
+const CLOSING: &str = "[sm] end";
 const REDELIVERED: &str = " redelivered=1";
 
 /// What is typed for some messages, in this order.
@@ -36,6 +37,12 @@ pub fn envelope<'a>(nonce: &str, letters: impl IntoIterator<Item = (&'a Letter, 
     text
 }
 
+/// The same with a line behind it, for whom the end of the last text would mean something else: a word that opens a menu, a sign that
+/// continues the line.
+pub fn closed(envelope: &str) -> String {
+    [envelope, CLOSING].join("\n")
+}
+
 /// The ids of the messages that a text was made of, if it was made by [`envelope`] with this word.
 pub fn receipts(nonce: &str, text: &str) -> Vec<MailId> {
     text.lines().filter_map(|line| receipt(nonce, line)).collect()
@@ -44,7 +51,7 @@ pub fn receipts(nonce: &str, text: &str) -> Vec<MailId> {
 /// The messages that a text is made of, each with its words, if it was made by [`envelope`] with this word and holds nothing else.
 pub(super) fn messages(nonce: &str, text: &str) -> Option<Vec<(MailId, String)>> {
     let mut messages: Vec<(MailId, Vec<&str>)> = Vec::new();
-    for line in text.lines() {
+    for line in text.trim_end().trim_end_matches(CLOSING).lines() {
         match receipt(nonce, line) {
             Some(id) => messages.push((id, Vec::new())),
             None => messages.last_mut()?.1.push(line),

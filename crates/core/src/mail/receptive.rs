@@ -128,6 +128,12 @@ impl Engine {
         self.is_occupied(runtime, mode)
     }
 
+    /// Whether an agent is known to be in no turn and to ask nothing: then nothing comes up by itself that takes its keys.
+    pub fn is_at_rest(&self, runtime: &RuntimeId) -> bool {
+        let live = self.state().topology.live(runtime);
+        live.is_some_and(|runtime| self.is_occupied(runtime, Mode::Sequential).is_none())
+    }
+
     fn is_occupied(&self, runtime: &Runtime, mode: Mode) -> Option<Hindrance> {
         if runtime.process_state.0 == ProcessState::Stopped {
             return Some(Hindrance::Suspended);

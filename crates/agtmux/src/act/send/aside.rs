@@ -43,6 +43,8 @@ const PASTE_END: &str = "\u{1b}[201~";
 pub struct Manners {
     /// A turn under way is interrupted for it.
     pub interrupts: bool,
+    /// It is for after the turn, whenever that has begun.
+    pub awaits_rest: bool,
     /// What may be done to a person's text.
     pub aside: Aside,
     /// When a text that is in the way is looked at again.
@@ -61,8 +63,10 @@ impl Desk {
         let registry = self.eye.manifests.now();
         let rules = registry.get(self.eye.aimed.agent.as_str()).and_then(|manifest| manifest.aside.clone());
         let rules = rules.filter(|rules| rules.can_take(&draft, &screen, cursor, &self.rules));
+        let stash_works = self.hands.stashes.work(&self.eye.aimed.runtime);
         let rules = match rules {
             Some(AsideRules::Clear { .. }) if !self.can_mind_keys().await => None,
+            Some(AsideRules::Stash { .. }) if stash_works == Some(false) => None,
             rules => rules,
         };
         match rules.filter(|_| manners.aside.allows(&draft)) {
@@ -73,14 +77,10 @@ impl Desk {
             }
             Some(AsideRules::Stash { stash, .. }) => {
                 self.away = Some(draft);
-                // The wrapper presses it together with the text, while it holds the person's keys.
+                // The wrapper presses it together with the text, while it holds the person's keys, where the key is known to do that.
                 match (&self.shim, stash.bytes()) {
-                    (Some(_), Some(bytes)) => self.stash = Some(bytes),
-                    _ => {
-                        self.clear_quiet(std::slice::from_ref(&stash)).await.map_err(untyped)?;
-                        self.emptied().await?;
-                        self.unstash = Some(stash);
-                    }
+                    (Some(_), Some(bytes)) if stash_works == Some(true) => self.stash = Some(bytes),
+                    _ => self.stash_and_look(stash).await?,
                 }
             }
             Some(AsideRules::Clear { clear }) => {
@@ -103,6 +103,18 @@ impl Desk {
             }
         }
         Ok(())
+    }
+
+    /// Has the agent put the text aside, and looks whether it does.
+    async fn stash_and_look(&mut self, stash: Key) -> Result<(), CommandError> {
+        let pressed = self.clear(std::slice::from_ref(&stash)).await;
+        // Unless that was refused it may be with the agent now, and is brought back whatever comes next.
+        let is_refused = pressed.as_ref().is_err_and(|error| error.code.is_refusal());
+        self.unstash = Some(stash).filter(|_| !is_refused);
+        pressed.map_err(untyped)?;
+        let emptied = self.emptied().await;
+        self.hands.stashes.note(&self.eye.aimed.runtime, emptied.is_ok());
+        emptied
     }
 
     /// What the wrapper presses to clear the composer, and to bring the text back with the Enter of the message: in one go, with the
@@ -153,7 +165,8 @@ impl Desk {
                 submit: bytes.clone(),
                 delay_ms: 0,
                 even_if_draft: true,
-                if_input: Some(status.input),
+                // An older wrapper does not mind that. It is asked for a stash alone, which keeps whatever was typed meanwhile.
+                if_input: status.knows_what_stands().then_some(status.input),
                 if_output: Some(status.output),
                 ..Inject::default()
             };

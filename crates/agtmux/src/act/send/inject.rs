@@ -7,6 +7,7 @@
 //! would answer. The person's keys are held until then, two seconds at most; where that is not enough they are let go, and Enter is
 //! pressed later, unless somebody has typed.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use agtmux_agents::screen::Enter;
@@ -81,7 +82,11 @@ impl Desk {
                 if_output: (status.stands.is_some() || started.elapsed() < STILL_PATIENCE).then_some(status.output),
                 ..Inject::default()
             };
-            match shim.begin(&inject, self.body.as_str().as_bytes()).await {
+            self.may_be_typed.store(true, Ordering::Release);
+            let begun = shim.begin(&inject, self.body.as_str().as_bytes()).await;
+            let is_nothing = matches!(begun, Ok((Injected::Busy(_) | Injected::Refused(_), _)));
+            self.may_be_typed.store(!is_nothing, Ordering::Release);
+            match begun {
                 Ok((Injected::Submitted | Injected::UnderWay(_), _attention)) => {
                     pasted.enters = u32::from(submit && self.allow(shim, id).await);
                     return Ok(pasted);

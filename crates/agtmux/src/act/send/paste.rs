@@ -1,5 +1,6 @@
 //! The text goes into the composer: when that is empty and has the keyboard, and while nobody types.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use agtmux_agents::screen::{Enter, ScreenReading};
@@ -51,8 +52,8 @@ impl Pasted {
 }
 
 impl Desk {
-    /// Pastes the text, once.
-    pub(super) async fn paste(&mut self) -> Result<Pasted, CommandError> {
+    /// Pastes the text, once; and submits it with the same command where that is wanted and safe.
+    pub(super) async fn paste(&mut self, submit: bool) -> Result<Pasted, CommandError> {
         let started = Instant::now();
         loop {
             let quiet_since = jiff::Timestamp::now().as_second() - i64::try_from(QUIET.as_secs()).unwrap_or(0);
@@ -66,18 +67,25 @@ impl Desk {
             let acted = match self.ready().await {
                 Ok(seen) => {
                     let paste = buffer.paste(self.guard.pane, self.rules.paste == Paste::Bracketed);
+                    let at_once = submit && self.takes_enter_at_once(&seen).await;
+                    let pasted = Pasted {
+                        effect: effect(seen.composer.enter),
+                        queued: seen.composer.queued,
+                        at: Instant::now(),
+                        enters: u32::from(at_once),
+                        before: self.position().await,
+                    };
                     let script = Script::from(&paste);
+                    let script = if at_once { script.then(&self.enter()) } else { script };
+                    self.may_be_typed.store(true, Ordering::Release);
                     let acted = guarded(&self.eye.plain, &self.guard, &script, &buffer.clear(), STEP_DEADLINE).await;
-                    acted.map(|acted| (acted, seen)).map_err(|error| act_failed(&error))
+                    self.may_be_typed.store(!matches!(acted, Ok(Acted::Refused(_))), Ordering::Release);
+                    acted.map(|acted| (acted, pasted)).map_err(|error| act_failed(&error))
                 }
                 Err(error) => Err(error),
             };
             match acted {
-                Ok((Acted::Done(_), seen)) => {
-                    let effect = effect(seen.composer.enter);
-                    let (queued, before) = (seen.composer.queued, self.position().await);
-                    return Ok(Pasted { effect, queued, at: Instant::now(), enters: 0, before });
-                }
+                Ok((Acted::Done(_), pasted)) => return Ok(Pasted { at: Instant::now(), ..pasted }),
                 Ok((Acted::Refused(Mismatch::NotQuiet), _)) if started.elapsed() < QUIET_PATIENCE => {}
                 Ok((Acted::Refused(mismatch), _)) => return Err(missed(&mismatch)),
                 Err(error) => {
@@ -90,6 +98,21 @@ impl Desk {
         }
     }
 
+    /// Whether Enter may come with the text, so that whoever begins to type that very moment is behind both. An agent at rest asks
+    /// nothing by itself which that Enter would answer; of any other the composer has to show the text first.
+    async fn takes_enter_at_once(&self, seen: &ScreenReading) -> bool {
+        let is_able = self.rules.paste == Paste::Bracketed && self.rules.enter_delay_ms == 0;
+        if !is_able || self.force || seen.composer.enter != Enter::Submit {
+            return false;
+        }
+        self.is_at_rest().await
+    }
+
+    async fn is_at_rest(&self) -> bool {
+        let runtime = self.eye.aimed.runtime.clone();
+        self.hands.handle.read(move |world| world.engine.is_at_rest(&runtime)).await.unwrap_or(false)
+    }
+
     /// Looks whether text and Enter would become a prompt right now. A screen that is being painted is given a moment.
     pub(super) async fn ready(&self) -> Result<ScreenReading, CommandError> {
         let started = Instant::now();
@@ -97,6 +120,9 @@ impl Desk {
         loop {
             let seen = self.eye.look().await?;
             let enter = seen.composer.enter;
+            if self.awaits_rest && (matches!(enter, Enter::Queue | Enter::Steer) || !self.is_at_rest().await) {
+                return Err(self.in_turn());
+            }
             if enter.is_safe() || enter == Enter::AppendToDraft && self.stash.is_some() {
                 return Ok(seen);
             }
@@ -146,6 +172,12 @@ impl Desk {
             ),
         };
         CommandError::new(code, message).hint(hint)
+    }
+
+    /// What was at rest a moment ago is not any more: somebody was faster.
+    fn in_turn(&self) -> CommandError {
+        let message = format!("{} is in a turn by now", self.eye.aimed.runtime);
+        CommandError::new(ErrorCode::PreconditionFailed, message).hint("it is typed when the turn has ended")
     }
 
     /// Waits until the composer shows the text, and nothing else.

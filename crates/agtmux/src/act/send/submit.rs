@@ -30,6 +30,8 @@ struct Signs {
     turn: bool,
     queued: bool,
     left: bool,
+    /// At the last look it was in the composer.
+    stands: bool,
 }
 
 impl Desk {
@@ -42,7 +44,8 @@ impl Desk {
         sleep_until(pasted.at + Duration::from_millis(self.rules.enter_delay_ms)).await;
         let mut signs = Signs::default();
         for (press, patience) in (0..).zip(PRESSES) {
-            if press >= pasted.enters {
+            // It is pressed again only where the composer shows the text: something else may have the keyboard by now.
+            if press >= pasted.enters && (enters == 0 || signs.stands || self.force) {
                 if self.back.is_some() && pasted.enters > 0 {
                     return signs.verdict(enters, "Enter was not pressed again: a person's text may be with it");
                 }
@@ -85,13 +88,17 @@ impl Desk {
         if let Some(shim) = &self.shim {
             return self.inject_enter(shim, &format!("{}-enter-{press}", self.action)).await;
         }
-        let key = Command::new("send-keys").target(self.guard.pane).arg(&self.rules.enter);
-        let script = Script::from(&key);
+        let script = Script::from(&self.enter());
         match guarded(&self.eye.plain, &self.guard, &script, &Script::new(), STEP_DEADLINE).await {
             Ok(Acted::Done(_)) => Ok(()),
             Ok(Acted::Refused(why)) => Err(why.to_string()),
             Err(error) => Err(format!("tmux failed: {error}")),
         }
+    }
+
+    /// The key that submits.
+    pub(super) fn enter(&self) -> Command {
+        Command::new("send-keys").target(self.guard.pane).arg(&self.rules.enter)
     }
 
     /// Looks what is to be seen and heard of the text.
@@ -112,6 +119,7 @@ impl Desk {
         let seen = self.eye.look().await.map_err(|error| error.message)?;
         signs.queued |= seen.composer.queued > pasted.queued;
         let shown = seen.composer.draft.as_deref().map(|draft| self.rules.shown(&self.body, draft));
+        signs.stands = matches!(shown, Some(Shown::Whole | Shown::Part));
         signs.left = match (seen.composer.enter, shown) {
             // What is not known is not gone.
             (Enter::Unknown, None) => signs.left,

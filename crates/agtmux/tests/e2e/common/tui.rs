@@ -385,6 +385,7 @@ impl Tui {
             '\u{15}' => self.text.clear(),
             '\u{5}' => {}
             '\u{13}' if self.manners.stash => std::mem::swap(&mut self.text, &mut self.stashed),
+            '\u{13}' => {}
             c => self.text.push(c),
         }
     }

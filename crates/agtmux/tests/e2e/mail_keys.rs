@@ -1,0 +1,103 @@
+//! Messages that are typed: at the right moment, once, and whatever they end with.
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::common::{Composer, Terminal, TestEnvironment, kill, wait_for};
+
+fn environment() -> TestEnvironment {
+    let environment = TestEnvironment::with_tmux();
+    environment.start_daemon();
+    environment
+}
+
+fn show(environment: &TestEnvironment, id: &str) -> Value {
+    environment.agtmux(&["sm", "show", id, "--json"]).ok().json()
+}
+
+#[track_caller]
+fn confirmed(environment: &TestEnvironment, id: &str) -> Value {
+    wait_for(&format!("{id} to be confirmed"), || {
+        let message = show(environment, id);
+        if message["status"] == "confirmed" { Ok(message) } else { Err(format!("{message:#}")) }
+    })
+}
+
+/// Waits until a delivery of a message came to nothing, and gives the reason.
+#[track_caller]
+fn returned(environment: &TestEnvironment, id: &str) -> String {
+    wait_for(&format!("{id} to be tried in vain"), || {
+        let message = show(environment, id);
+        let steps = message["steps"].as_array().unwrap();
+        let mut whys = steps.iter().filter(|step| step["to"] == "queued").filter_map(|step| step["why"].as_str());
+        whys.rfind(|why| !why.is_empty()).map(str::to_owned).ok_or_else(|| format!("{message:#}"))
+    })
+}
+
+/// What the last text ends with would open a menu or continue the line: neither it nor those before it wait for ever.
+#[test]
+fn a_text_may_end_with_a_sign_that_means_something() {
+    for is_wrapped in [false, true] {
+        let environment = environment();
+        let start = if is_wrapped { Composer::start_wrapped } else { Composer::start };
+        let composer = start(&environment, "tells=1");
+        composer.tell("busy");
+        environment.wait_for_pane(&composer.pane, "the agent to be busy", |pane| pane["state"] == "running");
+        for (id, text) in [("m1", "an innocent one"), ("m2", r"the folder is C:\tmp\")] {
+            environment.agtmux(&["sm", "send", &composer.pane, text, "--id", id]).ok();
+        }
+        composer.tell("idle");
+        confirmed(&environment, "m1");
+        confirmed(&environment, "m2");
+        environment.agtmux(&["sm", "send", &composer.pane, "look at @src/main.rs", "--id", "m3"]).ok();
+        confirmed(&environment, "m3");
+        let submitted = composer.submitted();
+        assert_eq!(submitted.len(), 2, "{submitted:#?}");
+        assert!(submitted[0].contains("an innocent one\n\n") && submitted[0].ends_with("\\tmp\\\n[sm] end"));
+        assert!(submitted[1].ends_with("look at @src/main.rs"), "{submitted:#?}");
+    }
+}
+
+/// A tmux that does not answer has typed nothing: the message waits on, and comes once.
+#[test]
+fn what_could_not_be_typed_is_typed_later() {
+    let environment = environment();
+    let composer = Composer::start(&environment, "tells=1");
+    environment.wait_for_pane(&composer.pane, "the agent to be at rest", |pane| pane["state"] == "idle");
+    let tmux = environment.tmux().pid();
+    kill(tmux, Signal::STOP);
+    environment.agtmux(&["sm", "send", &composer.pane, "hello", "--id", "m1"]).ok();
+    returned(&environment, "m1");
+    kill(tmux, Signal::CONT);
+    confirmed(&environment, "m1");
+    assert_eq!(composer.submitted().len(), 1);
+}
+
+/// The agent was at rest when a delivery began, and a turn has begun since: the message is for after it.
+#[test]
+fn what_is_for_after_the_turn_is_not_typed_into_one() {
+    let environment = environment();
+    let composer = Composer::start(&environment, "tells=1");
+    environment.tmux().run(&["select-window", "-t", &composer.pane]);
+    // Somebody whose keys do not reach the pane keeps the delivery waiting.
+    environment.tmux().run(&["bind-key", "-n", "C-g", "refresh-client"]);
+    environment.tmux().run(&["set-option", "-g", "assume-paste-time", "0"]);
+    let line = format!("exec tmux -S {} attach-session -t =main", environment.tmux().path().display());
+    let mut terminal = Terminal::start(&environment, &line);
+    terminal.wait_for("❯");
+    terminal.keys("\u{7}");
+    environment.agtmux(&["sm", "send", &composer.pane, "hello", "--id", "m1"]).ok();
+    wait_for("the delivery to begin", || {
+        terminal.keys("\u{7}");
+        let message = show(&environment, "m1");
+        if message["status"] == "started" { Ok(()) } else { Err(format!("{message:#}")) }
+    });
+    composer.tell("busy");
+    environment.wait_for_pane(&composer.pane, "the agent to be busy", |pane| pane["state"] == "running");
+    let why = returned(&environment, "m1");
+    assert!(why.contains("in a turn") || why.contains("typing"), "{why}");
+    assert_eq!(composer.submitted(), Vec::<String>::new());
+    composer.tell("idle");
+    confirmed(&environment, "m1");
+    assert_eq!(composer.submitted().len(), 1);
+}
