@@ -22,11 +22,9 @@ const GENERATIONS: usize = 4;
 /// The one behind a connection.
 ///
 /// # Errors
-/// Fails only when the daemon is ending.
+/// Refused when the process that connected is gone; else it fails only when the daemon is ending.
 pub async fn of(api: &Api, peer: Peer) -> Result<Actor, CommandError> {
-    // Read while whoever asks waits for the answer, and so is still there.
-    let lineage = peer.pid.map(platform::ancestors).unwrap_or_default();
-    let lineage: Vec<_> = lineage.into_iter().map(|(pid, start)| ProcessKey { pid, start }).collect();
+    let lineage = peer.lineage()?;
     let told = lineage.iter().take(GENERATIONS).find_map(|process| told(api.handle.capabilities(), process.pid));
     let program = peer.pid.and_then(|pid| platform::process_argv(pid).into_iter().next());
     let above = api.handle.read(move |world| agent_above(world, &lineage)).await?;
