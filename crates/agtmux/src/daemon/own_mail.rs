@@ -17,6 +17,9 @@ use crate::error::CommandError;
 /// Between two tries to log what agtmux itself writes.
 const AGAIN: Duration = Duration::from_secs(1);
 
+/// Between two tries to send what comes again and may not be sent now.
+const POSTPONED: Duration = Duration::from_secs(60);
+
 /// What there is to write, and when.
 pub struct OwnMail {
     /// A message took a step since it was last asked what there is to say of that.
@@ -64,22 +67,37 @@ impl MainLoop {
         if !self.post.own.is_due() {
             return;
         }
-        let mut is_logged = true;
+        let (mut is_logged, mut is_postponed) = (true, false);
         for notice in self.world.engine.notices() {
             is_logged &= self.post_own(notice.letter, notice.text).await;
         }
         for (id, next) in self.world.engine.recurring() {
             match self.post.own.texts.get(&id).cloned() {
-                Some(text) => is_logged &= self.post_own(next, text).await,
+                Some(text) => match self.post_next(next, text).await {
+                    Ok(_) => {}
+                    Err(error) if error.code.is_refusal() => is_postponed = true,
+                    Err(_) => is_logged = false,
+                },
                 None => tracing::warn!(%id, "a reminder cannot be repeated: its text is not there"),
             }
         }
         if is_logged {
             let post = &self.world.engine.state().mail;
             self.post.own.texts.retain(|id, _| post.get(id).is_some_and(Entry::is_to_be_followed));
-        } else {
-            self.post.own.again = Some(Instant::now() + AGAIN);
         }
+        let again = (!is_logged).then_some(AGAIN).or(is_postponed.then_some(POSTPONED));
+        self.post.own.again = again.map(|wait| Instant::now() + wait);
+    }
+
+    /// Posts the next of what comes again, under the same rules as the first: whoever may not write so often, or not to that one any
+    /// more, waits until they may.
+    async fn post_next(&mut self, next: Letter, text: String) -> Result<Entry, CommandError> {
+        let id = next.id.clone();
+        let posted = match self.world.engine.may_correspond(&self.world.mail_policy, &next) {
+            Ok(()) => self.post_letter(NewLetter { letter: next, nonce: new_nonce(), delay: None }, text).await,
+            Err(refusal) => Err(refusal.into()),
+        };
+        posted.inspect_err(|error| tracing::debug!(%error, %id, "what comes again cannot be sent now"))
     }
 
     /// Posts a message of our own. Gives false if that is to be tried again.

@@ -267,8 +267,16 @@ fn a_series_ends_with_the_one_that_is_taken_back() {
     busy(&environment, &api);
     let first = environment.agtmux(&["sm", "remind", "api", "1s", "again", "--recurring", "--json"]).ok().json();
     let id = first["id"].as_str().unwrap();
-    wait_until(&environment, &format!("{id}_n3"), "queued");
-    // The first one waits for the agent by now, others for their time.
+    let its_time_has_come = |id: &str| {
+        wait_for("the time to pass", || {
+            let now = environment.agtmux(&["sm", "show", id, "--json"]).ok().json();
+            if now["estimated_delivery"] == "waiting_for_its_time" { Err(format!("{now:#}")) } else { Ok(()) }
+        });
+    };
+    // It waits for the agent by now, and none follows it before it was delivered.
+    its_time_has_come(id);
+    let waiting = environment.agtmux(&["sm", "remind", "list", "--json"]).ok().json();
+    assert_eq!(ids(&waiting["items"]), [id], "{waiting:#}");
     environment.agtmux(&["sm", "remind", "cancel", id]).ok();
     let left = environment.agtmux(&["sm", "remind", "list", "--json"]).ok().json();
     assert_eq!(left["items"].as_array().unwrap().len(), 0, "{left:#}");
@@ -277,10 +285,7 @@ fn a_series_ends_with_the_one_that_is_taken_back() {
     let before = count();
     // Three more would have come; a message shows that the daemon is at work.
     let later = environment.agtmux(&["sm", "remind", "api", "3s", "later", "--json"]).ok().json();
-    wait_for("the time to pass", || {
-        let now = environment.agtmux(&["sm", "show", later["id"].as_str().unwrap(), "--json"]).ok().json();
-        if now["estimated_delivery"] == "waiting_for_its_time" { Err(format!("{now:#}")) } else { Ok(()) }
-    });
+    its_time_has_come(later["id"].as_str().unwrap());
     assert_eq!(count(), before + 1);
     // By kind, and nothing else with them.
     environment.agtmux(&["sm", "send", "api", "a message", "--id", "mail"]).ok();

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::letter::{Category, Letter, MailId};
+use super::letter::{Category, Letter, MailId, Party};
 use super::post::{Entry, Post};
 use super::stage::Stage;
 use crate::command::{Refusal, RefusalCode, refuse};
@@ -205,10 +205,17 @@ impl Letter {
             Some(_) => self.timeout,
             None => self.expires_at().map(left),
         };
+        let name = heir.name.clone().unwrap_or_else(|| heir.id.to_string());
+        // Who wrote to itself is the same agent still.
+        let from = match self.from.runtime() {
+            Some(writer) if *writer == self.to => Party::Agent { runtime: heir.id.clone(), name: name.clone() },
+            _ => self.from.clone(),
+        };
         Self {
             id: self.id_anew(),
             to: heir.id.clone(),
-            to_name: heir.name.clone().unwrap_or_else(|| heir.id.to_string()),
+            to_name: name,
+            from,
             queued_at: now,
             timeout,
             series: None,

@@ -266,6 +266,11 @@ impl Letter {
         Some(Self { id, not_before: Some(at), series: Some(series), ..self.clone() })
     }
 
+    /// The agent that wrote it, unless it is to that agent itself.
+    pub fn writer_to_another(&self) -> Option<&RuntimeId> {
+        self.from.runtime().filter(|writer| **writer != self.to)
+    }
+
     /// The first of the messages that this one is one of.
     pub fn first(&self) -> &MailId {
         self.series.as_ref().map_or(&self.id, |series| &series.of)

@@ -9,6 +9,7 @@ use super::post::Entry;
 use super::receptive::Hindrance;
 use super::stage::{Ended, Stage};
 use crate::engine::Engine;
+use crate::id::RuntimeId;
 use crate::time::{Span, Timestamp};
 
 /// The kind that tells to look what came of a message.
@@ -32,12 +33,14 @@ impl Engine {
         due.filter(|notice| mail.get(&notice.letter.id).is_none()).collect()
     }
 
-    /// The messages that come again and whose time has come, as they come next.
+    /// The messages that come again and were given to their agent or came to an end, as they come next. As long as one waits, none
+    /// follows it, so that an agent that cannot be reminded does not find all of them at once.
     pub fn recurring(&self) -> Vec<(MailId, Letter)> {
         let mail = &self.state().mail;
-        let due = mail.letters.values().filter(|entry| entry.waits_until.is_none() && entry.is_to_be_followed());
-        // Nobody is reminded who is gone.
-        let wanted = due.filter(|entry| self.state().topology.live(&entry.letter.to).is_some());
+        let due = mail.letters.values().filter(|entry| !entry.can_be_taken_back() && entry.is_to_be_followed());
+        // Nobody is reminded who is gone, nor by an agent that is.
+        let lives = |id: &RuntimeId| self.state().topology.live(id).is_some();
+        let wanted = due.filter(|entry| lives(&entry.letter.to) && entry.letter.from.runtime().is_none_or(lives));
         let next = wanted.filter_map(|entry| Some((entry.letter.id.clone(), entry.letter.next(self.now())?)));
         next.filter(|(_, next)| mail.get(&next.id).is_none()).collect()
     }

@@ -97,7 +97,7 @@ impl Engine {
     /// # Errors
     /// Refused if it is an agent that may not write to that one, or not so urgently.
     pub fn may_correspond(&self, policy: &MailPolicy, letter: &Letter) -> Result<(), Refusal> {
-        let Some(from) = letter.from.runtime().filter(|from| **from != letter.to) else { return Ok(()) };
+        let Some(from) = letter.writer_to_another() else { return Ok(()) };
         if policy.allows(self.correspondent(from), self.correspondent(&letter.to), letter.mode) {
             return Ok(());
         }

@@ -9,8 +9,9 @@ use crate::event::Fact;
 use crate::id::RuntimeId;
 use crate::time::Span;
 
-/// How many messages may wait for one agent.
-const QUEUE_LIMIT: usize = 1_000;
+/// How many messages may wait for one agent before agents are refused, and before people are: what agents write must not keep a
+/// person from being heard.
+const QUEUE_LIMIT: (usize, usize) = (1_000, 10_000);
 
 /// How many messages one agent may write to another in how long, and how many to all. What two agents tell each other by turns has
 /// no end of its own.
@@ -22,6 +23,9 @@ const THREAD: (usize, Span) = (12, Span::minutes(10));
 
 /// The longest that the way back to the first message of a thread is followed.
 const THREAD_DEPTH: usize = 64;
+
+/// How soon what an agent wrote may come again, to another agent and to itself.
+const INTERVAL: (Span, Span) = (Span::minutes(1), Span::seconds(10));
 
 /// How many answers may lead to one another. More is a conversation that nobody reads.
 const HOPS: u32 = 8;
@@ -81,11 +85,13 @@ impl Engine {
                 .hint("to be reminded of something: `sm remind 5m TEXT`"));
         }
         let waiting = mail.boxes.get(&letter.to).map_or(0, |mailbox| mailbox.queue.len());
-        if waiting >= QUEUE_LIMIT {
+        let most = if matches!(letter.from, Party::Person { .. }) { QUEUE_LIMIT.1 } else { QUEUE_LIMIT.0 };
+        if waiting >= most {
             let message = format!("{waiting} messages wait for {} already", letter.to_name);
             return Err(refuse(RefusalCode::PreconditionFailed, message)
                 .hint(format!("see what it waits for: `sm queue {}`", letter.to_name)));
         }
+        is_not_too_often(&letter)?;
         self.is_not_flooding(&letter)?;
         self.is_not_going_round(&letter)?;
         letter.hops = self.hops(&letter)?;
@@ -128,15 +134,15 @@ impl Engine {
         waiting.iter().position(|entry| entry.letter.id == *id).map(|before| before + 1)
     }
 
-    /// Keeps agents from writing to each other without end. A person may, and so may who has set the time for it.
+    /// Keeps agents from writing to each other without end, at once or by reminders. A person may.
     fn is_not_flooding(&self, letter: &Letter) -> Result<(), Refusal> {
-        let Some(writer) = letter.from.runtime().filter(|_| letter.category == Category::Mail) else { return Ok(()) };
+        let Some(writer) = letter.writer_to_another() else { return Ok(()) };
         let written = |to: Option<&RuntimeId>, within: Span| {
             let is_recent = |known: &Letter| known.queued_at + within > letter.queued_at;
-            let is_like = |known: &Letter| known.from.runtime() == Some(writer) && to.is_none_or(|to| known.to == *to);
+            let is_like =
+                |known: &Letter| known.writer_to_another() == Some(writer) && to.is_none_or(|to| known.to == *to);
             let letters = self.state().mail.letters.values().map(|entry| &entry.letter);
-            let mail = letters.filter(|known| known.category == Category::Mail);
-            mail.filter(|known| is_like(known) && is_recent(known)).count()
+            letters.filter(|known| is_like(known) && is_recent(known)).count()
         };
         let (most, within) = PAIR;
         if written(Some(&letter.to), within) >= most {
@@ -162,7 +168,7 @@ impl Engine {
         let first = self.thread_of(answered);
         let letters = self.state().mail.letters.values().map(|entry| &entry.letter);
         let thread: Vec<_> = letters.filter(|known| self.thread_of(&known.id) == first).collect();
-        let is_agents = |known: &Letter| known.from.runtime().is_some() && known.category == Category::Mail;
+        let is_agents = |known: &Letter| known.writer_to_another().is_some();
         let by_people = thread.iter().filter(|known| matches!(known.from, Party::Person { .. }));
         let since = by_people.map(|known| known.queued_at).max();
         let (most, within) = THREAD;
@@ -201,4 +207,25 @@ impl Engine {
         }
         Ok(hops)
     }
+}
+
+/// Keeps an agent from setting a clock that would leave no time for anything else.
+fn is_not_too_often(letter: &Letter) -> Result<(), Refusal> {
+    // Whoever set it was asked then.
+    let Some(every) = letter.every.filter(|_| letter.series.is_none()) else { return Ok(()) };
+    let least = match letter.from.runtime() {
+        None => return Ok(()),
+        Some(writer) => {
+            if *writer == letter.to {
+                INTERVAL.1
+            } else {
+                INTERVAL.0
+            }
+        }
+    };
+    if every >= least {
+        return Ok(());
+    }
+    let message = format!("what an agent wrote comes again after {} s at the soonest", least.0 / 1_000);
+    Err(refuse(RefusalCode::NotAllowed, message).hint("give it more time, or let it come once"))
 }

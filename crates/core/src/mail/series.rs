@@ -1,4 +1,4 @@
-//! Messages that come again and again: each is followed by the next when its time has come, until one of them is taken back.
+//! Messages that come again and again: each is followed by the next when it was given to its agent, until one of them is taken back.
 
 use super::letter::MailId;
 use super::post::{Entry, Post};

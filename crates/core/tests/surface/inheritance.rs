@@ -165,6 +165,20 @@ fn time_and_notices_do_not_come_back() {
     assert_eq!(again(&mut world, "short", &heir).unwrap().expires_at(), expires);
 }
 
+/// Who goes on with a conversation is reminded by itself, and goes on to be.
+#[test]
+fn what_an_agent_wrote_to_itself_is_its_own_still() {
+    let mut world = World::default();
+    let [api, heir] = idle_agents(&mut world);
+    talks(&mut world, &api, TALK);
+    let own = Letter { category: Category::Reminder, ..letter(&world, "own", agent(&api), &api) };
+    post(&mut world, own, None).unwrap();
+    ends(&mut world, &api);
+    talks(&mut world, &heir, TALK);
+    let anew = again(&mut world, "own", &heir).unwrap();
+    assert_eq!((anew.from.runtime(), &anew.to), (Some(&heir), &heir));
+}
+
 #[test]
 fn an_agent_whose_conversation_is_not_known_leaves_nothing() {
     let mut world = World::default();

@@ -145,9 +145,127 @@ fn recurring(world: &mut World, to: &RuntimeId) {
         Letter { category: Category::Reminder, every: Some(Span::minutes(1)), ..letter(world, "r_note", person(), to) };
     post(world, reminder, Some(Span::minutes(1))).unwrap();
     pass(world, Span::minutes(1));
+    assert_eq!(repeat(world), 0, "none follows one that waits");
+    let delivery = DeliveryId::new("dl_0");
+    let letters = vec![MailId::parse("r_note").unwrap()];
+    assert!(step(world, MailFact::Leased { delivery: delivery.clone(), runtime: to.clone(), letters }));
+    assert_eq!(repeat(world), 0, "nor one that is only chosen");
+    assert!(step(world, MailFact::Started { delivery: delivery.clone() }));
     assert_eq!(repeat(world), 1);
+    // It turns out that it was not typed.
+    assert!(step(world, MailFact::Returned { delivery, why: "a draft".to_owned() }));
     assert_eq!((stage_of(world, "r_note"), stage_of(world, "r_note_n2")), ("queued", "queued"));
     assert_eq!(repeat(world), 0, "once");
+}
+
+/// Has an agent given a message, and say so.
+fn deliver(world: &mut World, id: &str, to: &RuntimeId) {
+    let (delivery, letters) = (DeliveryId::new(format!("dl_{id}")), vec![MailId::parse(id).unwrap()]);
+    let leased = MailFact::Leased { delivery: delivery.clone(), runtime: to.clone(), letters: letters.clone() };
+    let submitted = MailFact::Submitted { delivery: delivery.clone(), channel: String::new(), evidence: String::new() };
+    for fact in [leased, MailFact::Started { delivery }, submitted, MailFact::Confirmed { letters, by: Receipt::Hook }]
+    {
+        assert!(step(world, fact), "{id}");
+    }
+}
+
+fn reminder(world: &World, id: &str, from: Party, to: &RuntimeId, every: Option<Span>) -> Letter {
+    Letter { category: Category::Reminder, every, ..letter(world, id, from, to) }
+}
+
+/// A reminder to somebody else is a message like any other, and its being late makes it no less of one.
+#[test]
+fn agents_do_not_get_round_the_limits_by_reminders() {
+    let mut world = World::default();
+    let [api, web] = idle_agents(&mut world);
+    for n in 0..6 {
+        let reminder = reminder(&world, &format!("m_{n}"), agent(&web), &api, None);
+        post(&mut world, reminder, Some(Span(n))).unwrap();
+    }
+    for delay in [None, Some(Span(0)), Some(Span::hours(1))] {
+        let more = reminder(&world, "more", agent(&web), &api, None);
+        assert!(post(&mut world, more, delay).unwrap_err().contains("has written 6 messages"), "{delay:?}");
+        let mail = letter(&world, "more", agent(&web), &api);
+        assert!(post(&mut world, mail, delay).is_err(), "{delay:?}");
+    }
+    for n in 0..100 {
+        let own = reminder(&world, &format!("own_{n}"), agent(&web), &web, None);
+        post(&mut world, own, Some(Span(n))).unwrap();
+        let asked = reminder(&world, &format!("asked_{n}"), person(), &api, None);
+        post(&mut world, asked, Some(Span(n))).unwrap();
+    }
+}
+
+#[test]
+fn what_an_agent_wrote_does_not_come_again_too_soon() {
+    let mut world = World::default();
+    let [api, web] = idle_agents(&mut world);
+    let asked = [
+        (agent(&web), &api, 59, false),
+        (agent(&web), &api, 60, true),
+        (agent(&web), &web, 9, false),
+        (agent(&web), &web, 10, true),
+        (person(), &api, 1, true),
+    ];
+    for (n, (from, to, every, may)) in asked.into_iter().enumerate() {
+        let reminder = reminder(&world, &format!("m_{n}"), from, to, Some(Span::seconds(every)));
+        assert_eq!(post(&mut world, reminder, Some(Span(1))).is_ok(), may, "{n}");
+    }
+}
+
+/// However long an agent cannot be reminded, one reminder of a series waits for it.
+#[test]
+fn one_of_a_series_waits_at_a_time() {
+    let mut world = World::default();
+    let [api] = idle_agents(&mut world);
+    let first = reminder(&world, "m", person(), &api, Some(Span::minutes(1)));
+    post(&mut world, first, Some(Span::minutes(1))).unwrap();
+    for _ in 0..10 {
+        pass(&mut world, Span::minutes(1));
+        assert_eq!(repeat(&mut world), 0);
+    }
+    deliver(&mut world, "m", &api);
+    assert_eq!(repeat(&mut world), 1);
+    let next = world.engine.state().mail.get(&MailId::parse("m_n2").unwrap()).unwrap();
+    assert!(
+        next.waits_until.is_some_and(|at| at <= world.engine.now() + Span::minutes(1)),
+        "what was missed is skipped"
+    );
+}
+
+/// What an agent wanted to be said again and again ends with it; what a person wanted does not.
+#[test]
+fn a_series_ends_with_the_agent_that_wanted_it() {
+    let mut world = World::default();
+    let [api, web] = idle_agents(&mut world);
+    for (id, from) in [("agents", agent(&web)), ("persons", person())] {
+        let first = reminder(&world, id, from, &api, Some(Span::minutes(1)));
+        post(&mut world, first, Some(Span(1))).unwrap();
+    }
+    pass(&mut world, Span(1));
+    for id in ["agents", "persons"] {
+        deliver(&mut world, id, &api);
+    }
+    let next =
+        |world: &World| world.engine.recurring().into_iter().map(|(_, next)| next.id.to_string()).collect::<Vec<_>>();
+    assert_eq!(next(&world), ["agents_n2", "persons_n2"]);
+    world.apply(Fact::RuntimeEnded { runtime: web, how: Ending::Exited });
+    assert_eq!(next(&world), ["persons_n2"]);
+}
+
+/// However much waits for an agent, a person is heard.
+#[test]
+fn a_full_queue_keeps_agents_out_and_no_person() {
+    let mut world = World::default();
+    let [api, web] = idle_agents(&mut world);
+    for n in 0..1_000 {
+        let letter = letter(&world, &format!("m_{n}"), person(), &api);
+        post(&mut world, letter, None).unwrap();
+    }
+    let agents = letter(&world, "agents", agent(&web), &api);
+    assert!(post(&mut world, agents, None).unwrap_err().contains("1000 messages wait"));
+    let persons = letter(&world, "persons", person(), &api);
+    post(&mut world, persons, None).unwrap();
 }
 
 /// Whichever of them is taken back, and wherever it is, none of them comes any more.
