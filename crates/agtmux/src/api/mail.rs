@@ -259,8 +259,8 @@ pub(super) async fn accept(api: &Api, request: PostMessage, actor: Actor, peer: 
         }
     })?;
     let mode = delivery_mode.map_or(Ok(Mode::default()), |name| mode(&name))?;
-    let id = id.unwrap_or_else(|| format!("m_{}", &Uuid::new_v4().simple().to_string()[..16]));
-    let id = mail_id(&id)?;
+    let id =
+        id.map_or_else(|| mail_id(&format!("m_{}", &Uuid::new_v4().simple().to_string()[..16])), |id| chosen(&id))?;
     let reply_to = reply_to.as_deref().map(mail_id).transpose()?;
     let timeout = timeout_seconds.map(seconds);
     let every = every_seconds.map(seconds);
@@ -356,6 +356,17 @@ fn mail_id(text: &str) -> Result<MailId, CommandError> {
         CommandError::new(ErrorCode::Usage, format!("{text:?} cannot be the id of a message"))
             .hint("1 to 64 letters, digits, '_' and '-'")
     })
+}
+
+/// An id that whoever sends has chosen.
+fn chosen(text: &str) -> Result<MailId, CommandError> {
+    let id = mail_id(text)?;
+    if !id.is_reserved() {
+        return Ok(id);
+    }
+    Err(CommandError::new(ErrorCode::Usage, format!("{text:?} looks like an id that agtmux makes of others")).hint(
+        "choose one that begins with no done_, late_, look_ or lost_ and ends with no _n2 or _r2, whatever the number",
+    ))
 }
 
 /// How a text begins, on one line, as the log would keep it.

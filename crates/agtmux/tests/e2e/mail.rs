@@ -207,6 +207,7 @@ fn what_cannot_be_a_message_is_refused() {
         (vec!["nobody", "hello"], "E_REF_NOT_FOUND", 4),
         (vec![composer.pane.as_str(), " \u{1b} "], "E_BAD_TEXT", 2),
         (vec![composer.pane.as_str(), "hello", "--id", "a b"], "E_USAGE", 2),
+        (vec![composer.pane.as_str(), "hello", "--id", "a_n2"], "E_USAGE", 2),
         (vec![composer.pane.as_str(), "hello", "--reply-to", ""], "E_USAGE", 2),
     ] {
         let run = environment.agtmux(&[&["sm", "send", "--json"], arguments.as_slice()].concat());

@@ -41,7 +41,7 @@ pub struct Stranded {
 pub struct Again {
     /// The one that it was at first.
     pub first: MailId,
-    /// How often it was sent, with this time.
+    /// How often it was sent, with this time, as far as its ids were free.
     pub number: u64,
     /// Whether the agent may have been given it before.
     pub redelivered: bool,
@@ -113,7 +113,8 @@ impl Engine {
         let Some((entry, stranded, heir)) = stray else {
             return Err(refuse(RefusalCode::PreconditionFailed, format!("{id} is not to be sent to {to} anew")));
         };
-        let letter = entry.letter.anew(stranded, heir, self.now());
+        let number = mail.number_anew(&entry.letter, |known| known.is_none());
+        let letter = entry.letter.anew(stranded, heir, number, self.now());
         Ok((letter.id.clone(), mail.queue(letter, nonce)))
     }
 }
@@ -157,8 +158,18 @@ impl Post {
 
     /// The message that another one was sent as anew.
     pub fn sent_again_as(&self, id: &MailId) -> Option<&MailId> {
-        let anew = self.letters.get(id)?.letter.id_anew();
-        self.letters.get_key_value(&anew).map(|(id, _)| id)
+        let letter = &self.letters.get(id)?.letter;
+        let is_it = |known: &Letter| known.again.as_ref().is_some_and(|again| again.first == *letter.origin());
+        let number = self.number_anew(letter, |known| known.is_none_or(is_it));
+        self.letters.get_key_value(&letter.id_anew(number)).map(|(id, _)| id)
+    }
+
+    /// The first number after a message's own under which there is what is wanted, or nothing. A message that has such an id and is
+    /// another one is passed over.
+    fn number_anew(&self, letter: &Letter, is_wanted: impl Fn(Option<&Letter>) -> bool) -> u64 {
+        let known = |number: u64| self.letters.get(&letter.id_anew(number)).map(|entry| &entry.letter);
+        let mut numbers = letter.sent().saturating_add(1)..;
+        numbers.find(|number| is_wanted(known(*number))).unwrap_or(u64::MAX)
     }
 }
 
@@ -188,16 +199,16 @@ impl Letter {
         self.again.as_ref().map_or(1, |again| again.number)
     }
 
-    /// What it is called when it is sent anew: `m_1` comes as `m_1_r2`.
-    fn id_anew(&self) -> MailId {
-        MailId::made_of(&format!("{}_r{}", self.origin(), self.sent().saturating_add(1)))
+    /// What it is called when it is sent anew: `m_1` comes as `m_1_r2`, or under the first such number that is free.
+    fn id_anew(&self, number: u64) -> MailId {
+        MailId::made_of(&format!("{}_r{number}", self.origin()))
     }
 
     /// The same message for whoever goes on with the conversation. It is not given more time by that.
-    fn anew(&self, stranded: &Stranded, heir: &Runtime, now: Timestamp) -> Self {
+    fn anew(&self, stranded: &Stranded, heir: &Runtime, number: u64, now: Timestamp) -> Self {
         let again = Again {
             first: self.origin().clone(),
-            number: self.sent().saturating_add(1),
+            number,
             redelivered: stranded.typed || self.again.as_ref().is_some_and(|again| again.redelivered),
         };
         let left = |late: Timestamp| Span(late.0.saturating_sub(now.0).max(0));
@@ -212,7 +223,7 @@ impl Letter {
             _ => self.from.clone(),
         };
         Self {
-            id: self.id_anew(),
+            id: self.id_anew(number),
             to: heir.id.clone(),
             to_name: name,
             from,

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::again::Again;
+use super::notice::NOTICES;
 use crate::id::{RuntimeId, digest};
 use crate::time::{Span, Timestamp};
 
@@ -24,6 +25,15 @@ impl MailId {
         let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
         let fits = (1..=64).contains(&text.len()) && text.bytes().all(plain);
         fits.then(|| Self(text.to_owned()))
+    }
+
+    /// Whether it looks like an id that is made of another one: of a notice, of the next of a series, or of what is sent anew. Nobody
+    /// may choose such a one, or it would be taken for that.
+    pub fn is_reserved(&self) -> bool {
+        let is_notice = |kind: &&str| self.0.strip_prefix(*kind).is_some_and(|rest| rest.starts_with('_'));
+        let is_number = |end: &str| !end.is_empty() && end.bytes().all(|b| b.is_ascii_digit());
+        let is_numbered = |(_, end): (&str, &str)| end.strip_prefix(['n', 'r']).is_some_and(is_number);
+        NOTICES.iter().any(is_notice) || self.0.rsplit_once('_').is_some_and(is_numbered)
     }
 
     /// An id that is made of another one: the same each time, and another one for another text. What cannot be an id as it is
@@ -254,15 +264,17 @@ impl Letter {
         self.timeout.map(|timeout| self.not_before.unwrap_or(self.queued_at) + timeout)
     }
 
-    /// The one that follows it, if it comes again and again: `m_1` is followed by `m_1_n2`.
-    /// What was missed meanwhile is not made up for.
-    pub fn next(&self, now: Timestamp) -> Option<Self> {
+    /// The one that follows it, if it comes again and again: `m_1` is followed by `m_1_n2`, or by the first of that kind that is not
+    /// taken. What was missed meanwhile is not made up for.
+    pub fn next(&self, now: Timestamp, is_taken: impl Fn(&MailId) -> bool) -> Option<Self> {
         let (every, at) = (self.every.filter(|every| every.0 > 0)?, self.not_before?);
         let missed = now.0.saturating_sub(at.0).max(0) / every.0;
         let at = at + Span(every.0.saturating_mul(missed + 1));
-        let number = self.series.as_ref().map_or(1, |series| series.number).saturating_add(1);
-        let series = Series { of: self.first().clone(), number };
-        let id = MailId::made_of(&format!("{}_n{number}", series.of));
+        let of = self.first().clone();
+        let id = |number: u64| MailId::made_of(&format!("{of}_n{number}"));
+        let last = self.series.as_ref().map_or(1, |series| series.number);
+        let number = (last.saturating_add(1)..).find(|number| !is_taken(&id(*number)))?;
+        let (id, series) = (id(number), Series { of, number });
         Some(Self { id, not_before: Some(at), series: Some(series), ..self.clone() })
     }
 

@@ -1,7 +1,7 @@
 //! The steps that messages take, for whoever follows them.
 
 use super::letter::{Category, Letter, MailId, Mode, Party};
-use super::notice::notice_id;
+use super::notice::notice_ids;
 use super::passing::Late;
 use super::post::{Entry, Post, Step};
 use super::stage::{Ended, Stage};
@@ -71,7 +71,7 @@ impl Post {
     /// Whoever sent a message that waits for long is told so once, however long that is remembered.
     pub(super) fn note_told(&mut self, letter: &Letter) {
         let Some(about) = letter.reply_to.as_ref().filter(|_| letter.category == Category::Notice) else { return };
-        let is_that = letter.id == notice_id("late", about);
+        let is_that = notice_ids("late", about).any(|id| id == letter.id);
         if let Some(entry) = self.letters.get_mut(about).filter(|_| is_that) {
             entry.late = Late::Told;
         }

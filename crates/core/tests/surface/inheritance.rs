@@ -98,6 +98,20 @@ fn who_goes_on_with_a_conversation_is_sent_each_message_once() {
     assert_eq!((typed.id.as_str(), marks(&typed)), ("typed_r3", Some(true)));
 }
 
+/// A message whose id somebody chose to look like one that is sent anew keeps none from being so.
+#[test]
+fn another_message_of_such_an_id_is_passed_over() {
+    let (mut world, heir) = ended();
+    talks(&mut world, &heir, TALK);
+    send(&mut world, "typed_r2", &heir);
+    let typed = again(&mut world, "typed", &heir).unwrap();
+    assert_eq!(typed.id, id("typed_r3"));
+    let mail = &world.engine.state().mail;
+    assert_eq!(mail.sent_again_as(&id("typed")), Some(&id("typed_r3")));
+    assert_eq!(mail.sent_again_as(&id("typed_r3")), None);
+    assert_eq!(again(&mut world, "typed", &heir), None, "once");
+}
+
 /// I2: what may have been typed is sent again only if the agent's record was read and does not show it.
 #[test]
 fn the_record_says_what_becomes_of_a_message() {

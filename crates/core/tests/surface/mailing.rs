@@ -389,9 +389,47 @@ fn ids_that_are_made_of_long_ones_are_told_apart() {
     let mut ids = std::collections::BTreeSet::new();
     for _ in 0..100 {
         assert!(ids.insert(next.id.clone()), "{}", next.id);
-        next = next.next(Timestamp(1)).unwrap();
+        next = next.next(Timestamp(1), |_| false).unwrap();
         assert_eq!(next.first().as_str(), long);
     }
+}
+
+#[test]
+fn ids_that_are_made_of_others_are_known() {
+    for id in ["done_m_1", "late_", "look_x", "lost_m_1_r2", "m_1_n2", "m_1_r10", "_n0"] {
+        assert!(MailId::parse(id).unwrap().is_reserved(), "{id}");
+    }
+    for id in ["m_1", "done", "lately_1", "done-1", "m_n", "m_r2d2", "m_n2-rt_x", "n2", "m_02", "step_x3"] {
+        assert!(!MailId::parse(id).unwrap().is_reserved(), "{id}");
+    }
+}
+
+/// A log of before may hold messages whose ids were chosen so. They are in the way of nothing.
+#[test]
+fn what_has_a_made_id_by_choice_is_passed_over() {
+    let mut world = World::default();
+    let [api, web] = idle_agents(&mut world);
+    for id in ["m_n2", "m_n3", "done_asked"] {
+        let chosen = letter(&world, id, person(), &api);
+        post(&mut world, chosen, None).unwrap();
+    }
+    let first = reminder(&world, "m", person(), &api, Some(Span::minutes(1)));
+    post(&mut world, first, Some(Span(1))).unwrap();
+    pass(&mut world, Span(1));
+    deliver(&mut world, "m", &api);
+    assert_eq!(repeat(&mut world), 1);
+    assert_eq!((stage_of(&world, "m_n4"), repeat(&mut world)), ("queued", 0));
+
+    let wanted = Wanted { on_delivery: true, after: None };
+    let asked = Letter { wanted, ..letter(&world, "asked", agent(&web), &api) };
+    post(&mut world, asked, None).unwrap();
+    deliver(&mut world, "asked", &api);
+    let mut notices = world.engine.notices();
+    assert_eq!(notices.len(), 1);
+    let notice = notices.remove(0).letter;
+    assert_eq!(notice.id.as_str(), "done_asked_2");
+    post(&mut world, notice, None).unwrap();
+    assert_eq!(world.engine.notices(), [], "once");
 }
 
 #[test]
