@@ -450,14 +450,28 @@ impl Post {
                 entry.stranded = None;
             }
         }
+        self.forget_oldest(now);
+    }
+
+    /// Forgets messages that are over, the oldest first. What may yet be sent anew is not among those that are counted: it lapses by
+    /// itself.
+    fn forget_oldest(&mut self, now: Timestamp) {
         let is_young = |entry: &Entry| entry.since + REMEMBERED.1 > now;
-        while self.over.len() > REMEMBERED.0 {
-            let Some(oldest) = self.over.front() else { return };
-            if self.over.len() <= REMEMBERED.2 && self.letters.get(oldest).is_some_and(is_young) {
-                return;
+        let mut kept = 0;
+        while self.over.len() > REMEMBERED.0 + kept {
+            let is_full = self.over.len() > REMEMBERED.2;
+            match self.over.get(kept).and_then(|oldest| self.letters.get(oldest)) {
+                Some(entry) if !is_full && entry.stranded.is_some() => {
+                    kept += 1;
+                    continue;
+                }
+                Some(entry) if !is_full && is_young(entry) => return,
+                _ => {}
             }
-            self.letters.remove(oldest);
-            self.touched.extend(self.over.pop_front());
+            if let Some(oldest) = self.over.remove(kept) {
+                self.letters.remove(&oldest);
+                self.touched.insert(oldest);
+            }
         }
     }
 }

@@ -126,6 +126,27 @@ fn the_record_says_what_becomes_of_a_message() {
     assert_eq!(fates(Some(&["typed"])), [Fate::Arrived, Fate::Again]);
 }
 
+/// However much else comes to its end meanwhile, it is not forgotten within the day.
+#[test]
+fn what_may_be_sent_anew_outlives_what_is_over() {
+    let (mut world, heir) = ended();
+    let remembered = |world: &World, name: &str| world.engine.state().mail.get(&id(name)).is_some();
+    for n in 0..700 {
+        let other = Letter { timeout: Some(Span(1)), ..letter(&world, &format!("other_{n}"), person(), &heir) };
+        post(&mut world, other, None).unwrap();
+        pass(&mut world, Span::seconds(2));
+    }
+    assert!(!remembered(&world, "other_0") && remembered(&world, "other_699"));
+    talks(&mut world, &heir, TALK);
+    assert_eq!(strays(&world, &heir), [("typed".to_owned(), true), ("waits".to_owned(), false)]);
+    assert!(world.engine.state().mail.needs_text(&id("waits")));
+    pass(&mut world, Span::hours(24));
+    let last = Letter { timeout: Some(Span(1)), ..letter(&world, "last", person(), &heir) };
+    post(&mut world, last, None).unwrap();
+    pass(&mut world, Span::seconds(2));
+    assert!(!remembered(&world, "waits"), "it lapsed, and is like any other");
+}
+
 #[test]
 fn another_agent_is_not_sent_anything() {
     let (mut world, _) = ended();
