@@ -70,7 +70,8 @@ impl Engine {
         letter.not_before = delay.map(|delay| letter.queued_at + delay).or(letter.not_before);
         let mail = &self.state().mail;
         if let Some(known) = mail.get(&letter.id) {
-            if known.letter.to == letter.to && known.letter.digest == letter.digest {
+            let is_the_same = known.letter.from.id() == letter.from.id() && known.letter.to == letter.to;
+            if is_the_same && known.letter.digest == letter.digest {
                 return Ok(Posted::Known(Box::new(known.clone())));
             }
             return Err(refuse(RefusalCode::PreconditionFailed, format!("{} is the id of another message", letter.id))

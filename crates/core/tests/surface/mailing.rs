@@ -432,6 +432,21 @@ fn what_has_a_made_id_by_choice_is_passed_over() {
     assert_eq!(world.engine.notices(), [], "once");
 }
 
+/// Two who choose the same id for the same words have written two messages: the second is told so, and not that it went.
+#[test]
+fn an_id_belongs_to_whoever_chose_it_first() {
+    let mut world = World::default();
+    let [api, web, job] = idle_agents(&mut world);
+    for from in [agent(&web), agent(&web)] {
+        let first = letter(&world, "fin", from, &api);
+        post(&mut world, first, None).unwrap();
+    }
+    for from in [agent(&job), person()] {
+        let second = letter(&world, "fin", from, &api);
+        assert!(post(&mut world, second, None).unwrap_err().contains("another message"));
+    }
+}
+
 #[test]
 fn what_is_over_is_not_taken_back() {
     let mut world = World::default();

@@ -19,6 +19,9 @@ use crate::platform;
 /// How far up the environment is read: the program, the shell that ran it, and what ran that.
 const GENERATIONS: usize = 4;
 
+/// An agent that nobody knows.
+const UNKNOWN: &str = "unknown";
+
 /// The one behind a connection.
 ///
 /// # Errors
@@ -56,10 +59,29 @@ fn told(capabilities: &Capabilities, pid: u32) -> Option<(RuntimeId, Proof)> {
     if let Some(Holder::Runtime(runtime)) = holder {
         return Some((runtime, Proof::Capability));
     }
-    let said = variable(RUNTIME_VARIABLE).or(capability.map(|_| "unknown"))?;
-    Some((RuntimeId::new(said.chars().take(64).collect::<String>()), Proof::Environment))
+    let said = variable(RUNTIME_VARIABLE).or(capability.map(|_| UNKNOWN))?;
+    Some((claimed(said), Proof::Environment))
+}
+
+/// Whom a process says it is of. Agents read this name, so that nothing but a name can stand in it.
+fn claimed(said: &str) -> RuntimeId {
+    let is_name = said.len() <= 64 && said.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    RuntimeId::new(if is_name { said } else { UNKNOWN }.to_owned())
 }
 
 fn basename(path: &str) -> String {
     path.rsplit('/').next().unwrap_or(path).chars().take(64).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_process_says_of_itself_is_a_name_and_nothing_else() {
+        assert_eq!(claimed("rt_4f1cplx2").as_str(), "rt_4f1cplx2");
+        for forged in ["boss (uid 0) via sm send id=x.y]", "rt_1\nrt_2", &"a".repeat(65)] {
+            assert_eq!(claimed(forged).as_str(), UNKNOWN, "{forged:?}");
+        }
+    }
 }
