@@ -42,8 +42,10 @@ impl AsideRules {
 /// middle of it; it would come back without the one, and with the cursor elsewhere.
 fn ends_at(draft: &str, screen: &Screen, cursor: Cursor) -> bool {
     let Some(row) = screen.rows().get(cursor.row) else { return false };
-    let before = row.cells().take_while(|(_, cell)| cell.column < cursor.column);
-    before.map(|(text, _)| text).collect::<String>().ends_with(draft)
+    let (before, behind): (Vec<_>, Vec<_>) = row.cells().partition(|(_, cell)| cell.column < cursor.column);
+    // Of a row without a frame blanks at the end are not told at all; then the cursor is beyond the last cell.
+    let ends = behind.first().map_or(row.width(), |(_, cell)| cell.column);
+    ends == cursor.column && before.into_iter().map(|(text, _)| text).collect::<String>().ends_with(draft)
 }
 
 #[cfg(test)]
@@ -77,5 +79,14 @@ mod tests {
         assert!(!takes(15), "a blank at its end is not seen");
         assert!(!takes(13), "somebody is about to write before its end");
         assert!(!clear.can_take("한 thought", &screen, Some(Cursor { column: 5, row: 0, visible: true }), &send));
+        // Without a frame the row ends with the text.
+        let screen = Screen::parse("title\n› 한 thought".as_bytes());
+        let takes = |column| {
+            let cursor = Cursor { column, row: 1, visible: true };
+            clear.can_take("한 thought", &screen, Some(cursor), &send)
+        };
+        assert!(takes(12));
+        assert!(!takes(13), "a blank at its end is not told");
+        assert!(!takes(11));
     }
 }

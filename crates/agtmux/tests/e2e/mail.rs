@@ -1,8 +1,13 @@
 //! `agtmux sm`: a message is kept, waits for its time, is typed once, and its sender can see what became of it.
 
+use std::fs;
+
 use serde_json::Value;
 
 use crate::common::{AGTMUX, Composer, Run, TestEnvironment, wait_for};
+
+/// An agent that would take an Enter with the text for a part of it.
+const LATE_ENTER: &str = "contract = 1\nextends = \"claude\"\nsend = { enter_delay_ms = 50 }\n";
 
 fn environment() -> TestEnvironment {
     let environment = TestEnvironment::with_tmux();
@@ -133,8 +138,11 @@ fn a_message_survives_the_daemon() {
 #[test]
 fn a_daemon_that_stops_finishes_what_it_has_begun() {
     for start in [Composer::start, Composer::start_wrapped] {
-        let environment = environment();
-        // What is pasted is drawn so late that Enter is not pressed before the daemon is told to stop.
+        let environment = TestEnvironment::with_tmux();
+        // What is pasted is drawn so late that Enter, which does not come with it, is not pressed before the daemon is told to stop.
+        fs::create_dir_all(environment.path("config/agtmux/agents")).unwrap();
+        fs::write(environment.path("config/agtmux/agents/mine.toml"), LATE_ENTER).unwrap();
+        environment.start_daemon();
         let composer = start(&environment, "tells=1 lag=1000");
         let message = post(&environment, &composer.pane, "one more thing", &["--id", "mine"]);
         wait_for("the text to be pasted", || {
