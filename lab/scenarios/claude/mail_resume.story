@@ -8,6 +8,7 @@ agtmux sm show letter1 says letter1 dead
 resume say:go on
 received
 told via sm send id=letter1_r2\.[0-9a-f]+\]
-agtmux sm send x hello --id letter1_r2 --wait 60s says letter1_r2 confirmed
+agtmux sm wait x --until idle --timeout 60s
+agtmux sm show letter1_r2 says letter1_r2 confirmed
 agtmux sm show letter1 says sent as  letter1_r2
 expect completed|idle
