@@ -3,7 +3,8 @@
 //! One writer per pane. The composer is looked at right before the paste: it has the keyboard and is empty. The paste is made
 //! inside tmux under a guard, and only while nobody types. At an agent at rest Enter comes with it, in the same command: whoever begins
 //! to type that very moment is behind both. Elsewhere the composer has to show the text first, since the agent may ask something in
-//! between, and then Enter is pressed, under the same guard. Enter may be pressed again where it was swallowed; a text is never pasted twice (F46, F47, F54).
+//! between, and then Enter is pressed, under the same guard. Enter may be pressed again where it was swallowed; a text is never
+//! pasted twice (F46, F47, F54).
 //!
 //! An agent that runs in the wrapper is typed at by that ([`inject`]), which holds the keys of whoever types meanwhile.
 //!

@@ -51,7 +51,9 @@ pub fn receipts(nonce: &str, text: &str) -> Vec<MailId> {
 /// The messages that a text is made of, each with its words, if it was made by [`envelope`] with this word and holds nothing else.
 pub(super) fn messages(nonce: &str, text: &str) -> Option<Vec<(MailId, String)>> {
     let mut messages: Vec<(MailId, Vec<&str>)> = Vec::new();
-    for line in text.trim_end().trim_end_matches(CLOSING).lines() {
+    let text = text.trim_end();
+    // A line that somebody wrote like that is quoted, and stays.
+    for line in text.strip_suffix(CLOSING).filter(|rest| rest.ends_with('\n')).unwrap_or(text).lines() {
         match receipt(nonce, line) {
             Some(id) => messages.push((id, Vec::new())),
             None => messages.last_mut()?.1.push(line),
@@ -78,4 +80,19 @@ fn receipt(nonce: &str, line: &str) -> Option<MailId> {
 /// A name is one that agtmux checked or that the system gave; still, nothing in it may end the line.
 fn one_line(name: &str) -> String {
     name.chars().filter(|c| !c.is_control() && !matches!(c, '[' | ']' | '(' | ')')).take(64).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_closing_line_is_no_part_of_the_last_text() {
+        let text = r"[Input from: me (uid 1) via sm send id=m_1.k7f3]
+the folder is C:\tmp\";
+        let told = |text: &str| messages("k7f3", text).unwrap().remove(0).1;
+        assert_eq!(told(text), r"the folder is C:\tmp\");
+        assert_eq!(told(&closed(text)), told(text));
+        assert_eq!(told(&format!("{text}\n> [sm] end")), "the folder is C:\\tmp\\\n> [sm] end");
+    }
 }

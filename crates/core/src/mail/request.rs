@@ -214,16 +214,8 @@ impl Engine {
 fn is_not_too_often(letter: &Letter) -> Result<(), Refusal> {
     // Whoever set it was asked then.
     let Some(every) = letter.every.filter(|_| letter.series.is_none()) else { return Ok(()) };
-    let least = match letter.from.runtime() {
-        None => return Ok(()),
-        Some(writer) => {
-            if *writer == letter.to {
-                INTERVAL.1
-            } else {
-                INTERVAL.0
-            }
-        }
-    };
+    let Some(writer) = letter.from.runtime() else { return Ok(()) };
+    let least = if *writer == letter.to { INTERVAL.1 } else { INTERVAL.0 };
     if every >= least {
         return Ok(());
     }
