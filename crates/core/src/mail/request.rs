@@ -70,8 +70,9 @@ impl Engine {
         letter.not_before = delay.map(|delay| letter.queued_at + delay).or(letter.not_before);
         let mail = &self.state().mail;
         if let Some(known) = mail.get(&letter.id) {
-            let is_the_same = known.letter.from.id() == letter.from.id() && known.letter.to == letter.to;
-            if is_the_same && known.letter.digest == letter.digest {
+            let is_of_the_same = known.letter.from.id() == letter.from.id() && known.letter.to == letter.to;
+            let is_alike = known.letter.digest == letter.digest && known.letter.category == letter.category;
+            if is_of_the_same && is_alike {
                 return Ok(Posted::Known(Box::new(known.clone())));
             }
             return Err(refuse(RefusalCode::PreconditionFailed, format!("{} is the id of another message", letter.id))

@@ -447,6 +447,25 @@ fn an_id_belongs_to_whoever_chose_it_first() {
     }
 }
 
+/// The same message again is known by its id, however it was to be delivered; whatever else it says or is, it is another.
+#[test]
+fn an_id_belongs_to_one_message() {
+    let mut world = World::default();
+    let [api, web] = idle_agents(&mut world);
+    let first = letter(&world, "fin", person(), &api);
+    post(&mut world, first.clone(), None).unwrap();
+    let urgent = Letter { mode: Mode::Urgent, timeout: Some(Span::minutes(1)), ..first.clone() };
+    post(&mut world, urgent, None).unwrap();
+    assert_eq!(world.engine.state().mail.get(&first.id).unwrap().letter, first, "it stays as it was");
+    for other in [
+        Letter { digest: Letter::digest_of("other words"), ..first.clone() },
+        Letter { to: web, ..first.clone() },
+        Letter { category: Category::Reminder, ..first.clone() },
+    ] {
+        assert!(post(&mut world, other, None).unwrap_err().contains("another message"));
+    }
+}
+
 #[test]
 fn what_is_over_is_not_taken_back() {
     let mut world = World::default();
