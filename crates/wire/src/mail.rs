@@ -92,6 +92,9 @@ pub struct RemindRequest {
     /// Again and again.
     #[serde(default)]
     pub recurring: bool,
+    /// An id of one's own: asked again with it, nothing is sent twice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
 }
 
 /// A message and what became of it.

@@ -1,6 +1,9 @@
 //! What agents and people do with `sm` besides sending one message to one agent.
 
 use std::collections::BTreeSet;
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
 
 use serde_json::Value;
 
@@ -117,6 +120,65 @@ fn who_waits_while_the_daemon_ends_goes_on_waiting() {
         assert_eq!(api.submitted().len(), before + 1, "{:#?}", api.submitted());
     }
     assert_eq!(web.submitted().len(), 2, "{:#?}", web.submitted());
+}
+
+/// Reads what is asked for on a connection, and leaves it without an answer.
+fn asked(daemon: &UnixListener) -> (UnixStream, Value) {
+    let (client, _) = daemon.accept().unwrap();
+    let mut request = BufReader::new(client.try_clone().unwrap());
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        request.read_line(&mut line).unwrap();
+        match line.trim().split_once(": ") {
+            Some((name, value)) if name.eq_ignore_ascii_case("content-length") => length = value.parse().unwrap(),
+            None if line.trim().is_empty() => break,
+            _ => {}
+        }
+    }
+    let mut body = vec![0; length];
+    request.read_exact(&mut body).unwrap();
+    (client, serde_json::from_slice(&body).unwrap())
+}
+
+/// Whoever gets no answer asks for the same again, and not for another: a message, messages, and a reminder.
+#[test]
+fn what_got_no_answer_is_asked_for_under_the_same_id() {
+    let environment = TestEnvironment::new();
+    let socket = environment.socket();
+    fs::create_dir_all(socket.parent().unwrap()).unwrap();
+    let daemon = UnixListener::bind(&socket).unwrap();
+    for (words, place) in [
+        (&["send", "api", "hello"][..], "/id"),
+        (&["send", "api,web", "hello"], "/message/id"),
+        (&["remind", "api", "5m", "look"], "/id"),
+        (&["remind", "api", "5m", "look", "--id", "chosen"], "/id"),
+    ] {
+        let asking = environment.agtmux_in_background(&[&["sm"], words].concat());
+        let (lost, first) = asked(&daemon);
+        drop(lost);
+        let (mut client, second) = asked(&daemon);
+        let error = r#"{"error":{"code":"E_USAGE","message":"enough"}}"#;
+        write!(client, "HTTP/1.1 400 Bad Request\r\ncontent-length: {}\r\n\r\n{error}", error.len()).unwrap();
+        assert_eq!(first, second, "{words:?}");
+        let id = first.pointer(place).and_then(Value::as_str).unwrap_or_else(|| panic!("{words:?}: {first:#}"));
+        assert!(id.starts_with("m_") || words.contains(&id), "{words:?}: {first:#}");
+        assert!(asking.finish().stderr.contains("enough"));
+    }
+}
+
+#[test]
+fn a_reminder_that_is_asked_for_again_comes_once() {
+    let environment = environment();
+    named(&environment, "api");
+    let remind = |text: &str| environment.agtmux(&["sm", "remind", "api", "1h", text, "--id", "later", "--json"]);
+    let first = remind("look").ok().json();
+    assert_eq!((&first["id"], &first["category"]), (&"later".into(), &"reminder".into()), "{first:#}");
+    assert_eq!(remind("look").ok().json()["not_before"], first["not_before"]);
+    let other = remind("look elsewhere");
+    assert_eq!((other.code, other.error()["code"].as_str()), (4, Some("E_PRECONDITION_FAILED")), "{other:#?}");
+    let list = environment.agtmux(&["sm", "remind", "list", "--json"]).ok().json();
+    assert_eq!(ids(&list["items"]), ["later"], "{list:#}");
 }
 
 /// What is urgent and cannot be delivered is not said to be.
@@ -453,8 +515,8 @@ fn the_skill_is_installed_and_taken_away() {
         files.iter().zip(what).map(|(file, what)| format!("{} {what}\n", file.display())).collect()
     };
     assert_eq!(run("--install"), said(["written"; 2]));
-    assert!(files.iter().all(|file| std::fs::read_to_string(file).unwrap() == page));
-    std::fs::write(&files[0], "an older page").unwrap();
+    assert!(files.iter().all(|file| fs::read_to_string(file).unwrap() == page));
+    fs::write(&files[0], "an older page").unwrap();
     assert_eq!(run("--install"), said(["brought up to date", "is as it should be"]));
     assert_eq!(run("--remove"), said(["taken away"; 2]));
     assert_eq!(run("--remove"), said(["is not there"; 2]));

@@ -5,6 +5,7 @@ use std::time::Duration;
 use agtmux_wire::error::ErrorCode;
 use agtmux_wire::mail::Message;
 use tokio::time::{Instant, sleep};
+use uuid::Uuid;
 
 use crate::client::Unanswered;
 use crate::error::CommandError;
@@ -27,6 +28,20 @@ pub(super) async fn surely<T>(ask: impl AsyncFn() -> Result<T, Unanswered>) -> R
         }
         sleep(PAUSE).await;
     }
+}
+
+/// An id that is chosen before anything is asked for, so that the same can be asked for again.
+pub(super) fn fresh_id() -> String {
+    format!("m_{}", &Uuid::new_v4().simple().to_string()[..16])
+}
+
+/// Nobody answered. Whoever believed that nothing was done would send it twice.
+pub(super) fn unsure(lost: Unanswered, id: &str, look: &str) -> CommandError {
+    if !lost.may_be_done {
+        return lost.error;
+    }
+    CommandError::new(lost.error.code, format!("{id} may have been accepted: {}", lost.error.message))
+        .hint(format!("{look}; with `--id {id}` it can be sent again, and is not sent twice"))
 }
 
 /// A message when it is known what became of it, or when it was waited long enough. A daemon answers when it has waited as long as it

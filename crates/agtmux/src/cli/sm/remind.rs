@@ -5,6 +5,7 @@ use agtmux_wire::mail::{Message, MessageList, RemindRequest};
 use clap::Args;
 
 use super::cancel;
+use super::follow::{fresh_id, surely, unsure};
 use super::text;
 use crate::cli::list::percent_encode;
 use crate::cli::{Context, DurationArg, output};
@@ -21,6 +22,9 @@ pub struct RemindArgs {
     /// Again and again, each time so much later
     #[arg(long)]
     recurring: bool,
+    /// An id of your own: asked for again with it, it does not come twice
+    #[arg(long, value_name = "ID")]
+    id: Option<String>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -42,13 +46,17 @@ pub(super) async fn run(args: RemindArgs, context: &Context) -> Result<(), Comma
     };
     let DurationArg(time) =
         time.parse().map_err(|error: String| CommandError::new(ErrorCode::Usage, error).hint("`sm remind 5m TEXT`"))?;
+    let id = args.id.unwrap_or_else(fresh_id);
     let request = RemindRequest {
         session_id: to,
         delay_seconds: time.as_secs(),
         message: text.to_owned(),
         recurring: args.recurring,
+        id: Some(id.clone()),
     };
-    let message: Message = context.client().post("/scheduler/remind", &request).await?;
+    let client = context.client();
+    let message = surely(async || client.post_unless_lost("/scheduler/remind", &request).await).await;
+    let message: Message = message.map_err(|lost| unsure(lost, &id, &format!("`sm show {id}` tells")))?;
     if args.json { output::print_json(&message) } else { output::print(&format!("{}\n", text::line(&message))) }
 }
 

@@ -8,9 +8,8 @@ use agtmux_wire::mail::{Message, PostMessage, PostMessages, PostedMessages};
 use clap::Args;
 use futures_util::future::join_all;
 use serde_json::json;
-use uuid::Uuid;
 
-use super::follow::{is_gone, surely, to_its_end};
+use super::follow::{fresh_id, is_gone, surely, to_its_end, unsure};
 use super::text::{line, why};
 use crate::cli::list::percent_encode;
 use crate::cli::output::printable;
@@ -109,18 +108,8 @@ pub(super) async fn run(args: SendArgs, context: &Context) -> Result<(), Command
 
 /// A message with an id that is known before it is asked for, so that it can be asked for again.
 fn named(message: PostMessage) -> (String, PostMessage) {
-    let fresh = || format!("m_{}", &Uuid::new_v4().simple().to_string()[..16]);
-    let id = message.id.clone().unwrap_or_else(fresh);
+    let id = message.id.clone().unwrap_or_else(fresh_id);
     (id.clone(), PostMessage { id: Some(id), ..message })
-}
-
-/// Nobody answered. Whoever believed that nothing was done would send it twice.
-fn unsure(lost: Unanswered, id: &str, look: &str) -> CommandError {
-    if !lost.may_be_done {
-        return lost.error;
-    }
-    CommandError::new(lost.error.code, format!("{id} may have been accepted: {}", lost.error.message))
-        .hint(format!("{look}; with `--id {id}` it can be sent again, and is not sent twice"))
 }
 
 /// Who is meant.
