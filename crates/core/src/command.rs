@@ -79,6 +79,8 @@ pub enum RefusalCode {
     Blocked,
     /// An agent asked for what only a person may do.
     NotAllowed,
+    /// There is no such message.
+    MessageNotFound,
 }
 
 impl RefusalCode {
@@ -95,6 +97,7 @@ impl RefusalCode {
             Self::TargetUnreachable => "E_TARGET_UNREACHABLE",
             Self::Blocked => "E_BLOCKED",
             Self::NotAllowed => "E_NOT_ALLOWED",
+            Self::MessageNotFound => "E_REF_NOT_FOUND",
         }
     }
 }

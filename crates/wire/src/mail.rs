@@ -141,6 +141,9 @@ pub struct Message {
     pub notify_after_seconds: Option<u64>,
     /// The message that it answers.
     pub reply_to: Option<String>,
+    /// Whether that one is not remembered any more, if it ever was.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reply_to_forgotten: bool,
     /// How long it is.
     pub bytes: u64,
     /// How it begins.

@@ -262,7 +262,7 @@ pub(super) async fn accept(api: &Api, request: PostMessage, actor: Actor, peer: 
     let mode = delivery_mode.map_or(Ok(Mode::default()), |name| mode(&name))?;
     let id =
         id.map_or_else(|| mail_id(&format!("m_{}", &Uuid::new_v4().simple().to_string()[..16])), |id| chosen(&id))?;
-    let reply_to = reply_to.as_deref().map(mail_id).transpose()?;
+    let reply_to = reply_to.as_deref().map(read_id).transpose()?;
     let timeout = timeout_seconds.map(seconds);
     let every = every_seconds.map(seconds);
     let handle = api.synced().await;
@@ -359,6 +359,11 @@ fn mail_id(text: &str) -> Result<MailId, CommandError> {
     })
 }
 
+/// An id as an agent reads it: the word of its mailbox may follow.
+fn read_id(text: &str) -> Result<MailId, CommandError> {
+    mail_id(text.split_once('.').map_or(text, |(id, _)| id))
+}
+
 /// An id that whoever sends has chosen.
 fn chosen(text: &str) -> Result<MailId, CommandError> {
     let id = mail_id(text)?;
@@ -383,8 +388,7 @@ async fn look(api: &Api, id: &str) -> Result<Message, CommandError> {
 }
 
 async fn find(api: &Api, id: &str) -> Result<Entry, CommandError> {
-    // As an agent reads it, the word of its mailbox follows.
-    let id = mail_id(id.split_once('.').map_or(id, |(id, _)| id))?;
+    let id = read_id(id)?;
     let wanted = id.clone();
     let found = api.handle.read(move |world| world.engine.state().mail.get(&wanted).cloned()).await?;
     found.ok_or_else(|| {
@@ -418,6 +422,7 @@ pub(super) fn message(world: &World, entry: &Entry) -> Message {
         notify_on_delivery: letter.wanted.on_delivery,
         notify_after_seconds: letter.wanted.after.map(whole_seconds),
         reply_to: letter.reply_to.as_ref().map(ToString::to_string),
+        reply_to_forgotten: letter.reply_to.as_ref().is_some_and(|id| world.engine.state().mail.get(id).is_none()),
         bytes: letter.bytes,
         preview: letter.preview.clone(),
         channel: channel.map(|(way, _)| way.to_owned()),

@@ -217,6 +217,7 @@ fn what_cannot_be_a_message_is_refused() {
         (vec![composer.pane.as_str(), "hello", "--id", "a b"], "E_USAGE", 2),
         (vec![composer.pane.as_str(), "hello", "--id", "a_n2"], "E_USAGE", 2),
         (vec![composer.pane.as_str(), "hello", "--reply-to", ""], "E_USAGE", 2),
+        (vec![composer.pane.as_str(), "hello", "--reply-to", "m_none"], "E_REF_NOT_FOUND", 4),
     ] {
         let run = environment.agtmux(&[&["sm", "send", "--json"], arguments.as_slice()].concat());
         assert_eq!((run.code, run.error()["code"].as_str()), (exit, Some(code)), "{arguments:?}: {run:#?}");

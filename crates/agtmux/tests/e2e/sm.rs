@@ -231,6 +231,8 @@ fn it_is_said_once_who_gets_a_message() {
     let read = submitted.split("id=").nth(1).and_then(|rest| rest.split([']', ' ']).next()).unwrap();
     assert!(read.starts_with("hi."), "{submitted}");
     assert_eq!(environment.agtmux(&["sm", "show", read, "--json"]).ok().json()["id"], "hi");
+    let answer = environment.agtmux(&["sm", "send", "api", "hi again", "--reply-to", read, "--json"]).ok().json();
+    assert_eq!(answer["reply_to"], "hi", "{answer:#}");
 }
 
 #[test]

@@ -175,6 +175,12 @@ impl Post {
         tried.filter(|entry| entry.stage.is_tried()).chain(self.waiting_for(runtime)).collect()
     }
 
+    /// Whether a message was known at some time, as far as that can be said: as long as none was forgotten, an id that is not there
+    /// never was.
+    pub fn may_have_known(&self, id: &MailId) -> bool {
+        self.letters.contains_key(id) || self.over.len() >= REMEMBERED.0
+    }
+
     /// Whether a message has come to an end, or was never known.
     pub fn is_over(&self, id: &MailId) -> bool {
         self.letters.get(id).is_none_or(|entry| entry.stage.ended().is_some())

@@ -93,6 +93,7 @@ impl Engine {
             return Err(refuse(RefusalCode::PreconditionFailed, message)
                 .hint(format!("see what it waits for: `sm queue {}`", letter.to_name)));
         }
+        self.answers_something(&letter)?;
         is_not_too_often(&letter)?;
         self.is_not_flooding(&letter)?;
         self.is_not_going_round(&letter)?;
@@ -159,6 +160,17 @@ impl Engine {
             return Err(refuse(RefusalCode::NotAllowed, message).hint("wait a minute"));
         }
         Ok(())
+    }
+
+    /// Keeps what was never said from being answered: nobody could say how many answers led to it. What was forgotten may be.
+    fn answers_something(&self, letter: &Letter) -> Result<(), Refusal> {
+        match &letter.reply_to {
+            Some(id) if !self.state().mail.may_have_known(id) => {
+                Err(refuse(RefusalCode::MessageNotFound, format!("there is no message {id} to be answered"))
+                    .hint("`sm inbox` shows an agent what it was given, `sm queue --all` all that are remembered"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Keeps a conversation of several agents, of whom none writes to one other too often, from going on without end. A person

@@ -478,6 +478,42 @@ fn what_is_over_is_not_taken_back() {
     assert!(world.engine.cancel_mail(&id, "by me").is_err());
 }
 
+/// Whoever makes up what it answers begins no thread of its own by that. What was forgotten can be answered, within what an agent may
+/// write to another.
+#[test]
+fn what_was_never_said_is_not_answered() {
+    let mut world = World::default();
+    let [api, web] = idle_agents(&mut world);
+    let answer = |world: &World, id: &str, to: &str| {
+        let answer = Letter { reply_to: MailId::parse(to), ..letter(world, id, agent(&web), &api) };
+        world.engine.post(NewLetter { letter: answer, nonce: "k7f3".to_owned(), delay: None })
+    };
+    let first = letter(&world, "first", agent(&api), &web);
+    post(&mut world, first, None).unwrap();
+    assert!(answer(&world, "a", "first").is_ok());
+    let refused = answer(&world, "b", "made-up").unwrap_err();
+    assert_eq!((refused.code, refused.code.name()), (RefusalCode::MessageNotFound, "E_REF_NOT_FOUND"));
+    // So many that are over are remembered. With the next one, nobody can say any more what there was.
+    for n in 0..=500 {
+        let over = letter(&world, &format!("over_{n}"), person(), &api);
+        let id = over.id.clone();
+        post(&mut world, over, None).unwrap();
+        let known = answer(&world, "b", "over_0").is_ok();
+        assert!(known, "{n}");
+        assert_eq!(answer(&world, "b", "made-up").is_ok(), n >= 500, "{n}");
+        let cancelled = world.engine.cancel_mail(&id, "by me").unwrap();
+        world.apply_at(world.engine.now() + Span::minutes(11), cancelled);
+    }
+    assert!(world.engine.state().mail.get(&MailId::parse("over_0").unwrap()).is_none());
+    for n in 0..6 {
+        let made_up =
+            Letter { reply_to: MailId::parse(&format!("made_up_{n}")), ..letter(&world, "a", agent(&web), &api) };
+        let made_up = Letter { id: MailId::parse(&format!("a_{n}")).unwrap(), ..made_up };
+        post(&mut world, made_up, None).unwrap();
+    }
+    assert_eq!(answer(&world, "a_6", "made-up").unwrap_err().code, RefusalCode::NotAllowed);
+}
+
 /// Answers of many agents, none of whom writes to one other too often, come to an end; a person lets them go on.
 #[test]
 fn a_thread_of_agents_comes_to_an_end() {

@@ -101,6 +101,11 @@ pub(super) async fn run(args: SendArgs, context: &Context) -> Result<(), Command
     if json {
         output::print_json(&message)?;
     } else {
+        if let Some(answered) = message.reply_to.as_ref().filter(|_| message.reply_to_forgotten) {
+            output::remark(&printable(&format!(
+                "{answered}, which it answers, is not remembered, if it ever was there"
+            )));
+        }
         output::print(&format!("{}\n", line(&message)))?;
     }
     outcome(&message, wait)

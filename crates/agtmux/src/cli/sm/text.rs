@@ -19,7 +19,7 @@ pub(super) fn line(message: &Message) -> String {
 
 /// Who wrote a message and when, what it answers, by which way it came, and what it came to on whose word.
 pub fn way(message: &Message) -> String {
-    let reply = message.reply_to.as_ref().map(|id| format!(", answers {id}")).unwrap_or_default();
+    let reply = answered(message).map(|answered| format!(", answers {answered}")).unwrap_or_default();
     let channel = message.channel.as_ref().map(|channel| format!(", by {channel}")).unwrap_or_default();
     let evidence = match message.status.as_str() {
         "confirmed" => format!(", confirmed by its {}", why(message)),
@@ -27,6 +27,12 @@ pub fn way(message: &Message) -> String {
         _ => String::new(),
     };
     format!("from {} ({}) at {}{reply}{channel}{evidence}", message.from.name, message.from.id, message.queued_at)
+}
+
+/// What a message answers, and whether anybody remembers that.
+fn answered(message: &Message) -> Option<String> {
+    let forgotten = if message.reply_to_forgotten { " (not remembered)" } else { "" };
+    message.reply_to.as_ref().map(|id| format!("{id}{forgotten}"))
 }
 
 /// The last thing that happened to a message.
@@ -55,7 +61,7 @@ pub(super) fn story(message: &Message) -> String {
     ];
     lines.extend(message.not_before.iter().map(|at| format!("due      {at}{}", recurrence(message))));
     lines.extend(message.timeout_at.iter().map(|at| format!("timeout  {at}")));
-    lines.extend(message.reply_to.iter().map(|id| format!("answers  {id}")));
+    lines.extend(answered(message).map(|answered| format!("answers  {answered}")));
     if message.notify_on_delivery {
         lines.push("tells    its sender when it was delivered".to_owned());
     }
@@ -148,7 +154,7 @@ mod tests {
     #[test]
     fn all_that_was_asked_for_is_told() {
         let reminder = message(serde_json::json!({
-            "category": "reminder", "not_before": "2030-01-01T00:00:00Z", "every_seconds": 5_400, "reply_to": "m_0",
+            "category": "reminder", "not_before": "2030-01-01T00:00:00Z", "every_seconds": 5_400, "reply_to": "m_0", "reply_to_forgotten": true,
             "timeout_at": "2031-01-01T00:00:00Z", "notify_on_delivery": true, "notify_after_seconds": 300
         }));
         let story = story(&reminder);
@@ -156,7 +162,7 @@ mod tests {
             "kind     reminder",
             "due      2030-01-01T00:00:00Z, again every 1h30m",
             "timeout  2031-01-01T00:00:00Z",
-            "answers  m_0",
+            "answers  m_0 (not remembered)",
             "tells    its sender when it was delivered",
             "tells    its sender 5m after it was delivered",
         ] {
