@@ -7,6 +7,7 @@ use crate::error::ErrorDetail;
 
 /// Asks for a message to be delivered.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct PostMessage {
     /// To whom: a reference to an agent.
     #[serde(default)]
@@ -42,6 +43,7 @@ pub struct PostMessage {
 /// Asks for a message to be delivered to several agents: those that are named, and those that are meant by `all`, `agent` and
 /// `state`, of whom the one that asks is none. Each gets a message of its own.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct PostMessages {
     /// To whom: references to agents.
     #[serde(default)]
@@ -81,6 +83,7 @@ pub struct PostedMessage {
 
 /// Asks for a reminder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct RemindRequest {
     /// Whom to remind: a reference to an agent; the agent that asks, if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -123,6 +123,7 @@ pub(super) async fn at_once(api: &Api, message: Message) -> Result<Message, Comm
 
 /// A message for the agent that the path names. Who sends it is found out, not told.
 #[derive(Clone, Debug, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct PostToSession {
     /// The text.
     text: String,

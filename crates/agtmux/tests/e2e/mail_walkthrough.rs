@@ -202,6 +202,19 @@ fn every_field_of_every_answer_has_its_name() {
     let forged = post_as(&environment, &architect, &path, &wish("sequential", Some(&runtime)));
     assert_eq!(forged["error"]["code"], "E_NOT_ALLOWED", "{forged:#}");
 
+    // A slip of the pen sends nothing in a way that was not meant.
+    for (path, mut wish) in [
+        (path.as_str(), json!({"text": "stop"})),
+        ("/v1/messages", json!({"to": runtime, "text": "stop"})),
+        ("/v1/mailings", json!({"to": [runtime], "message": {"text": "stop"}})),
+        ("/scheduler/remind", json!({"session_id": runtime, "delay_seconds": 1, "message": "stop"})),
+    ] {
+        wish["delivery_mod"] = "urgent".into();
+        let refused = post(&environment, path, &wish);
+        assert_eq!(refused["error"]["code"], "E_BAD_JSON", "{path}: {refused:#}");
+        assert!(refused["error"]["message"].as_str().unwrap().contains("`delivery_mod`"), "{path}: {refused:#}");
+    }
+
     // What waits.
     let by_path = environment.get(&format!("/sessions/{runtime}/send-queue"));
     assert_eq!(sm(&environment, &["queue", &agent.pane, "--json"]).ok().json(), by_path);
