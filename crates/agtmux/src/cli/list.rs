@@ -237,9 +237,14 @@ pub fn panes_table(list: &PaneList, color: bool) -> String {
 /// What it says, and what waits for it.
 fn message(pane: &PaneItem) -> String {
     let said = pane.attention.message.clone().or_else(|| told_title(pane));
-    let busy = pane.busy.as_ref().map(|busy| format!("[busy: {}]", busy.reason));
     let mail = pane.mail.as_ref().map(|mail| format!("[{}]", waiting(mail)));
-    [said, busy, mail].into_iter().flatten().collect::<Vec<_>>().join(" ")
+    [said, busy(pane), mail].into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// What an agent says it has to do between its turns.
+pub fn busy(pane: &PaneItem) -> Option<String> {
+    let reason = &pane.busy.as_ref()?.reason;
+    Some(if reason.is_empty() { "[busy]".to_owned() } else { format!("[busy: {reason}]") })
 }
 
 /// The messages that wait for an agent, in words.

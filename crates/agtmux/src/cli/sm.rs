@@ -56,6 +56,9 @@ pub enum SmVerb {
         /// Which agent
         #[arg(value_name = "TO")]
         to: String,
+        /// Print JSON: the pane as `list panes` shows it
+        #[arg(long)]
+        json: bool,
     },
     /// List the agents
     List(PanesArgs),
@@ -96,7 +99,7 @@ pub async fn run(verb: SmVerb, context: &Context) -> Result<(), CommandError> {
         SmVerb::Inbox(args) => inbox::run(args, context).await,
         SmVerb::Remind(args) => remind::run(args, context).await,
         SmVerb::Wait(args) => wait::run(args, context).await,
-        SmVerb::What { to } => output::print(&format!("{}\n", wait::what(&wait::look(context, &to).await?))),
+        SmVerb::What { to, json } => wait::show(&wait::look(context, &to).await?, json),
         SmVerb::List(args) => list::run(ListVerb::Panes(args), context).await,
         SmVerb::Output(args) => view_output::run(args, context).await,
         SmVerb::Name { to, name } => adopt::name(to, name, context).await,

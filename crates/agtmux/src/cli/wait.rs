@@ -8,7 +8,7 @@ use agtmux_wire::list::PaneItem;
 use clap::Args;
 use tokio::time::{Instant, timeout_at};
 
-use super::list::percent_encode;
+use super::list::{busy, percent_encode};
 use super::output::printable;
 use super::watch::next_frame;
 use super::{Context, DurationArg, output};
@@ -64,10 +64,7 @@ pub async fn run(args: WaitArgs, context: &Context) -> Result<(), CommandError> 
             _ => error,
         })?;
     }
-    if args.json {
-        return output::print_json(&pane);
-    }
-    output::print(&format!("{}\n", what(&pane)))
+    show(&pane, args.json)
 }
 
 /// An agent as the daemon knows it.
@@ -77,14 +74,20 @@ pub(super) async fn look(context: &Context, reference: &str) -> Result<PaneItem,
     Ok(explanation.pane)
 }
 
+/// Prints what an agent is doing.
+pub(super) fn show(pane: &PaneItem, json: bool) -> Result<(), CommandError> {
+    if json { output::print_json(pane) } else { output::print(&format!("{}\n", what(pane))) }
+}
+
 /// What an agent is doing, in a line.
-pub(super) fn what(pane: &PaneItem) -> String {
+fn what(pane: &PaneItem) -> String {
     let name = pane.name.as_ref().or(pane.runtime_id.as_ref()).map_or("nobody", String::as_str);
     let state = pane.state.as_deref().unwrap_or("no agent");
     let reason = pane.reason_code.as_deref().unwrap_or_default().replace('_', " ");
     let said = pane.attention.message.as_deref().or(pane.title.as_deref()).filter(|said| !said.is_empty());
     let said = said.map(|said| format!(": {said}")).unwrap_or_default();
-    printable(&format!("{name} is {state} ({reason}){said}"))
+    let busy = busy(pane).map(|busy| format!(" {busy}")).unwrap_or_default();
+    printable(&format!("{name} is {state} ({reason}){said}{busy}"))
 }
 
 fn is_so(pane: &PaneItem, wanted: &str) -> bool {

@@ -305,6 +305,10 @@ fn what_can_wait_waits_for_who_is_busy() {
     assert!(list.contains("[busy: the build runs] [1 message from "), "{list}");
     let explained = environment.agtmux(&["explain", "api"]).ok().stdout;
     assert!(explained.contains("\nmail        1 message from "), "{explained}");
+    let what = environment.agtmux(&["sm", "what", "api"]).ok().stdout;
+    assert!(what.starts_with("api is ") && what.ends_with(" [busy: the build runs]\n"), "{what}");
+    let what = environment.agtmux(&["sm", "what", "api", "--json"]).ok().json();
+    assert_eq!(what["busy"]["reason"], "the build runs", "{what:#}");
     // Nobody but itself and a person has a say in that.
     let other = as_agent(&environment, &web, &["ready", "api", "--json"]);
     assert_eq!(other.error()["code"], "E_NOT_ALLOWED", "{other:#?}");
