@@ -187,13 +187,15 @@ fn every_field_of_every_answer_has_its_name() {
     let by_command = sm(&environment, &["send", &agent.pane, "first", "--json"]).ok().json();
     let by_script = post(&environment, &path, &wish("important", None));
     let by_agent = post_as(&environment, &architect, &path, &wish("sequential", Some(&asker)));
-    for (answer, position, mode) in
-        [(&by_command, 1, "sequential"), (&by_script, 1, "important"), (&by_agent, 3, "sequential")]
-    {
+    for (answer, position, mode, waits) in [
+        (&by_command, 1, "sequential", "waiting_for_idle"),
+        (&by_script, 1, "important", "waiting_for_the_turn_to_end"),
+        (&by_agent, 3, "sequential", "waiting_for_idle"),
+    ] {
         has(answer, &answered);
         let said = (&answer["status"], &answer["queue_position"], &answer["delivery_mode"]);
         assert_eq!(said, (&json!("queued"), &json!(position), &json!(mode)), "{answer:#}");
-        assert_eq!(answer["estimated_delivery"], "waiting_for_idle", "{answer:#}");
+        assert_eq!(answer["estimated_delivery"], waits, "{answer:#}");
     }
     // Nobody sends in another's name, and who sends in their own is known.
     assert_eq!(by_agent["from"], json!({"name": "architect", "id": asker}), "{by_agent:#}");

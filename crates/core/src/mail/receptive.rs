@@ -23,8 +23,10 @@ pub struct Due {
 /// What a message waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hindrance {
-    /// The turn to end.
+    /// The agent to have nothing left to do.
     Turn,
+    /// The turn to end, whatever goes on in the background then.
+    TurnEnd,
     /// What works in the background to end.
     Background,
     /// The conversation to be compacted: what is typed meanwhile can get lost.
@@ -54,6 +56,7 @@ impl Hindrance {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Turn => "waiting_for_idle",
+            Self::TurnEnd => "waiting_for_the_turn_to_end",
             Self::Background => "waiting_for_background_work",
             Self::Compaction => "waiting_for_compaction",
             Self::Answer => "waiting_for_an_answer",
@@ -148,7 +151,8 @@ impl Engine {
             // Whatever it does or did, it is looked at before anything is typed.
             _ if mode == Mode::Urgent => None,
             _ if verdict.confidence == Confidence::Low => Some(Hindrance::Unknown),
-            (State::Running, _) => Some(Hindrance::Turn),
+            (State::Running, _) if mode == Mode::Sequential => Some(Hindrance::Turn),
+            (State::Running, _) => Some(Hindrance::TurnEnd),
             (State::Error, "rate_limit" | "usage_limit" | "auth" | "crashed") => Some(Hindrance::Failure),
             (State::Idle | State::Completed, "background_work") if mode == Mode::Sequential => {
                 Some(Hindrance::Background)

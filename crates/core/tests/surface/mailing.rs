@@ -109,6 +109,18 @@ fn who_is_busy_is_given_what_cannot_wait_and_its_own_reminders() {
     assert_eq!(world.engine.say_ready(&api, String::new()), Ok(None), "it is ready already");
 }
 
+/// What is important does not wait for an agent to have nothing left to do, and does not say so.
+#[test]
+fn each_mode_says_what_it_waits_for() {
+    let mut world = World::default();
+    let pane = world.pane("local", "main", (0, "w"), 0);
+    let api = world.agent(&pane, "claude", "running");
+    let waits = |mode: Mode| world.engine.hindrance(&api, mode).map(Hindrance::name);
+    assert_eq!(waits(Mode::Sequential), Some("waiting_for_idle"));
+    assert_eq!(waits(Mode::Important), Some("waiting_for_the_turn_to_end"));
+    assert_eq!(waits(Mode::Urgent), None);
+}
+
 #[test]
 fn busy_ends_by_itself_and_with_the_agent() {
     let mut world = World::default();
