@@ -101,12 +101,16 @@ pub async fn send_mail(
         let aim = Aim { snapshot_id: Some(snapshot.action.to_string()), ..Aim::default() };
         hands.carry_out(Verb::Send, aim, actor, detail, move |snapshot| letter.deliver(snapshot)).await
     };
-    sending.await.map_err(|error| if is_typed.load(Ordering::Acquire) { error } else { untyped(error) })
+    sending.await.map_err(|error| if is_typed.load(Ordering::Acquire) { error } else { untyped(error, could_not) })
 }
 
-/// Whatever went wrong, nothing was typed: what was to be typed can wait.
-fn untyped(error: CommandError) -> CommandError {
-    if error.code.is_refusal() { error } else { CommandError::new(ErrorCode::PreconditionFailed, error.message) }
+/// Whatever went wrong, nothing was typed: what was to be typed can wait, for the reason that is made of what went wrong.
+fn untyped(error: CommandError, reason: impl FnOnce(String) -> CommandError) -> CommandError {
+    if error.code.is_refusal() { error } else { reason(error.message) }
+}
+
+fn could_not(why: String) -> CommandError {
+    CommandError::new(ErrorCode::PreconditionFailed, why)
 }
 
 /// Submits messages that a daemon before this one has typed and not submitted. Nothing is typed.

@@ -7,12 +7,14 @@
 //! Whoever comes back that very moment may send it, or write on. So the screen is looked at once more, and the keys that clear are
 //! pressed all at once and only if nobody has typed since before that look: tmux compares that itself, or the wrapper does.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use agtmux_agents::aside::AsideRules;
 use agtmux_agents::key::Key;
 use agtmux_agents::screen::{Cursor, Enter, Screen};
 use agtmux_agents::send::Paste;
+use agtmux_core::id::RuntimeId;
 use agtmux_core::mail::{Aside, DeliveryId, Draft, MailFact};
 use agtmux_core::time::Span;
 use agtmux_shim::protocol::{Busy, Inject, KEYS_LIMIT};
@@ -21,11 +23,12 @@ use agtmux_tmux::{Command, Script, attach};
 use agtmux_wire::error::ErrorCode;
 use tokio::time::{Instant, sleep};
 
-use super::Desk;
 use super::inject::{ENTER, uncertain, unreachable};
 use super::paste::{PAUSE, QUIET, QUIET_PATIENCE};
+use super::{Desk, untyped};
 use crate::act::aim::{STEP_DEADLINE, act_failed, missed};
 use crate::act::shim::{Injected, Shim};
+use crate::daemon::world::World;
 use crate::error::CommandError;
 
 /// How long an agent may take to clear its composer.
@@ -96,7 +99,7 @@ impl Desk {
                             // It was not cleared: whoever wrote it goes on with it, or has sent it.
                             self.stayed().await;
                         }
-                        cleared.map_err(untyped)?;
+                        cleared.map_err(|error| untyped(error, unclear))?;
                         self.emptied().await?;
                     }
                 }
@@ -111,8 +114,11 @@ impl Desk {
         // Unless that was refused it may be with the agent now, and is brought back whatever comes next.
         let is_refused = pressed.as_ref().is_err_and(|error| error.code.is_refusal());
         self.unstash = Some(stash).filter(|_| !is_refused);
-        pressed.map_err(untyped)?;
+        pressed.map_err(|error| untyped(error, unclear))?;
         let emptied = self.emptied().await;
+        if let Ok(living) = self.hands.handle.read(living).await {
+            self.hands.stashes.keep(&living);
+        }
         self.hands.stashes.note(&self.eye.aimed.runtime, emptied.is_ok());
         emptied
     }
@@ -259,12 +265,15 @@ impl Desk {
     }
 }
 
-/// Nothing of the message was typed, so that it can wait on, also where nobody knows whether the composer was cleared for it.
-fn untyped(error: CommandError) -> CommandError {
-    if error.code.is_refusal() {
-        return error;
-    }
-    let message = format!("whether the text in the composer was put aside is not known: {}", error.message);
+/// All agents that have not ended.
+fn living(world: &World) -> BTreeSet<RuntimeId> {
+    let runtimes = world.engine.state().topology.runtimes.values();
+    runtimes.filter(|runtime| runtime.is_live()).map(|runtime| runtime.id.clone()).collect()
+}
+
+/// Nobody knows whether the composer was cleared for a message of which nothing was typed.
+fn unclear(why: String) -> CommandError {
+    let message = format!("whether the text in the composer was put aside is not known: {why}");
     CommandError::new(ErrorCode::Draft, message).hint("it waits until the composer can be read again")
 }
 
