@@ -26,6 +26,10 @@ pub struct SendRules {
     pub folds: Vec<Pattern>,
     /// What a text begins with that the agent runs instead of reading it.
     pub commands: Vec<char>,
+    /// What is typed behind a command that is to be run. A blank closes the menu that the agent opens for its name, from which Enter
+    /// would pick: what is most like it, or whatever the menu has shown by then.
+    #[serde(deserialize_with = "blanks")]
+    pub command_end: String,
     /// What a word begins with for which the agent opens a menu. Where such a word ends the text, the menu is open when the
     /// text is submitted, and the key picks from it.
     pub menus: Vec<char>,
@@ -63,6 +67,7 @@ impl Default for SendRules {
             enter_delay_ms: 150,
             folds: Vec::new(),
             commands: vec!['/', '!'],
+            command_end: " ".to_owned(),
             menus: vec!['@'],
             continues: vec!['\\'],
         }
@@ -82,6 +87,12 @@ impl SendRules {
             return Some(Objection::Menu { sign });
         }
         text.chars().next_back().filter(|sign| self.continues.contains(sign)).map(|sign| Objection::Continues { sign })
+    }
+
+    /// The text as it is typed to be submitted all the same: a command so that it is run, and no other one.
+    pub fn runnable(&self, body: Body) -> Body {
+        let is_command = matches!(self.objection(&body), Some(Objection::Command { .. }));
+        if is_command && !body.as_str().contains('\n') { body.followed_by(&self.command_end) } else { body }
     }
 
     /// Why the text cannot be typed at this agent at all.
@@ -144,6 +155,15 @@ fn key<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     Err(de::Error::invalid_value(de::Unexpected::Str(&name), &"a key as tmux calls it, such as Enter or C-m"))
 }
 
+/// What can stand behind a command and is no part of it.
+fn blanks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let blanks = String::deserialize(deserializer)?;
+    if blanks.chars().all(|c| c == ' ') {
+        return Ok(blanks);
+    }
+    Err(de::Error::invalid_value(de::Unexpected::Str(&blanks), &"blanks, or nothing"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -162,6 +182,20 @@ mod tests {
         for text in ["what is 1/2?", "a!", "@README.md says so", "me@example.org", "a \\ b", "-x", "#(x)", ";"] {
             assert_eq!(objection(text), None, "{text:?}");
         }
+    }
+
+    /// Behind a blank no menu is open from which Enter would pick `/clear` for `/cle`.
+    #[test]
+    fn a_command_that_is_to_be_run_closes_its_menu() {
+        let runnable = |rules: &SendRules, text: &str| rules.runnable(Body::new(text).unwrap()).as_str().to_owned();
+        let rules = SendRules::default();
+        assert_eq!(runnable(&rules, "/cle"), "/cle ");
+        for text in ["look at @READ", "a line \\", "/two\nlines"] {
+            assert_eq!(runnable(&rules, text), text);
+        }
+        let rules: SendRules = toml::from_str("command_end = ''").unwrap();
+        assert_eq!(runnable(&rules, "/compact"), "/compact");
+        assert!(toml::from_str::<SendRules>("command_end = 'x'").is_err());
     }
 
     #[test]

@@ -99,6 +99,11 @@ impl Body {
         Ok(Self(text.to_owned()))
     }
 
+    /// The same text and blanks behind it.
+    pub(super) fn followed_by(self, blanks: &str) -> Self {
+        Self(self.0 + blanks)
+    }
+
     /// The text.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -232,9 +232,10 @@ impl Letter {
         let action = snapshot.action.clone();
         let spoken_patience = self.spoken_patience;
         let awaits_rest = self.manners.as_ref().is_some_and(|manners| manners.awaits_rest);
+        let body = if self.raw && self.enter { rules.runnable(self.body) } else { self.body };
         let mut desk = Desk {
             hands: self.hands,
-            body: self.body,
+            body,
             rules,
             eye,
             guard,
