@@ -285,9 +285,10 @@ impl<'a> Player<'a> {
         // A command may open a dialog, which hides the composer and would take the next Enter.
         let emptied = self.story.agent.emptied().filter(|_| !text.starts_with('/')).map(Regex::new).transpose()?;
         let asked = self.stage.model().asked().len();
+        self.act(step);
         for _ in 0..5 {
-            self.act(step);
-            self.fresh = true;
+            // What was said since the first press counts: that one may be what the agent took.
+            (self.done.1, self.fresh) = (Instant::now(), true);
             terminal.keys(&["Enter"]).await?;
             if terminal.wait_for(&before, false, TAKEN).await.is_ok() {
                 let Some(emptied) = &emptied else { return Ok(()) };
