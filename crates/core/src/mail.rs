@@ -17,6 +17,7 @@
 
 mod again;
 mod busy;
+mod command;
 mod draft;
 mod envelope;
 mod fact;

@@ -38,6 +38,9 @@ pub struct PostMessage {
     /// The reminder comes again every so many seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every_seconds: Option<u64>,
+    /// It is words, though it begins like a command.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub words: bool,
 }
 
 /// Asks for a message to be delivered to several agents: those that are named, and those that are meant by `all`, `agent` and
@@ -151,6 +154,9 @@ pub struct Message {
     pub bytes: u64,
     /// How it begins.
     pub preview: String,
+    /// Whether it is a command such as `/compact`, which the agent is to run: a line of a person that begins with a slash and a word.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub command: bool,
     /// By which way it came to the agent, `wrapper` for instance; none before that.
     #[serde(default)]
     pub channel: Option<String>,

@@ -75,10 +75,12 @@ impl Hands {
         };
         let detail = load.told();
         let has = |mode: Mode| load.letters.iter().any(|letter| letter.mode == mode);
-        let (interrupts, awaits_rest) = (has(Mode::Urgent), has(Mode::Sequential) && !has(Mode::Urgent));
+        let (interrupts, is_command) = (has(Mode::Urgent), load.is_command());
+        // Some agents run no command in a turn.
+        let awaits_rest = !interrupts && (has(Mode::Sequential) || is_command);
         let (id, stale) = (delivery.clone(), self.mail.stale());
         let aside = self.handle.read(move |world| world.engine.may_put_aside(&id, stale)).await.ok()?;
-        let manners = Manners { interrupts, awaits_rest, aside, again: self.mail.poll() };
+        let manners = Manners { interrupts, awaits_rest, aside, again: self.mail.poll(), raw: is_command };
         match send::send_mail(self, body, &load.runtime, delivery, manners, detail).await {
             Ok(sent) => Some(taken(delivery, &sent)),
             Err(error) if error.code.is_refusal() => returned(error.message),
@@ -92,6 +94,7 @@ impl Hands {
         let registry = self.manifests.now();
         let objection = registry.get(&load.agent).and_then(|manifest| manifest.send.objection(&body));
         match objection {
+            _ if load.is_command() => Ok(body),
             Some(Objection::Menu { .. } | Objection::Continues { .. }) => Body::new(&mail::closed(text)),
             _ => Ok(body),
         }
@@ -126,7 +129,9 @@ impl Hands {
             return Some(mail::recovered(delivery, &Trace::NotStarted));
         }
         let trace = if load.by_hook { Trace::Offered } else { self.trace(delivery, &load).await };
+        // A command that stands in the composer may be anybody's.
         if matches!(trace, Trace::Unfinished | Trace::Nothing { .. })
+            && !load.is_command()
             && let Some(sent) = self.finish(delivery, &load).await
         {
             return Some(taken(delivery, &sent));

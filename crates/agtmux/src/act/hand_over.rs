@@ -46,7 +46,9 @@ impl Hands {
     /// Gives a delivery, which is not started yet, to the agent's own server, if that can take it.
     pub(super) async fn hand_over(&self, delivery: &DeliveryId) -> Handed {
         let Some(load) = self.handle.load_delivery(delivery).await else { return Handed::Over(None) };
-        let Some(door) = self.handle.doors().to(&load.runtime) else { return Handed::No };
+        // To a server a command would be words.
+        let door = self.handle.doors().to(&load.runtime).filter(|_| !load.is_command());
+        let Some(door) = door else { return Handed::No };
         let sight = match self.look_in(&load, door.as_ref()).await {
             Ok(sight) => sight,
             Err(why) => {

@@ -94,7 +94,7 @@ pub async fn send_mail(
         conditions: Conditions::default(),
         at: hands.handle.now(),
     };
-    let letter = Letter { manners: Some(manners), ..Letter::new(hands, body) };
+    let letter = Letter { raw: manners.raw, manners: Some(manners), ..Letter::new(hands, body) };
     let is_typed = Arc::clone(&letter.may_be_typed);
     let sending = async {
         let snapshot = hands.handle.prepare(wish, actor.clone()).await?;

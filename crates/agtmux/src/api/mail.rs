@@ -252,7 +252,7 @@ pub async fn cancel(
 
 pub(super) async fn accept(api: &Api, request: PostMessage, actor: Actor, peer: Peer) -> Result<Message, CommandError> {
     let PostMessage { to, text, delivery_mode, id, timeout_seconds, reply_to, .. } = request;
-    let PostMessage { notify_on_delivery, notify_after_seconds, delay_seconds, every_seconds, .. } = request;
+    let PostMessage { notify_on_delivery, notify_after_seconds, delay_seconds, every_seconds, words, .. } = request;
     let text = Sanitized::new(&text).map_err(|objection| {
         let error = CommandError::new(ErrorCode::BadText, format!("the text cannot be sent: {objection}"));
         match objection {
@@ -272,6 +272,7 @@ pub(super) async fn accept(api: &Api, request: PostMessage, actor: Actor, peer: 
     let (recipient, from) = handle
         .read(move |world| Ok::<_, CommandError>((recipient(world, &to)?, party(world, &actor, person))))
         .await??;
+    let command = !words && Letter::is_command(&from, &text);
     let letter = Letter {
         id,
         to: recipient.0,
@@ -291,6 +292,7 @@ pub(super) async fn accept(api: &Api, request: PostMessage, actor: Actor, peer: 
         wanted: Wanted { on_delivery: notify_on_delivery, after: notify_after_seconds.map(seconds) },
         series: None,
         again: None,
+        command,
     };
     let nonce = new_nonce();
     let entry = handle
@@ -426,6 +428,7 @@ pub(super) fn message(world: &World, entry: &Entry) -> Message {
         reply_to_forgotten: letter.reply_to.as_ref().is_some_and(|id| world.engine.state().mail.get(id).is_none()),
         bytes: letter.bytes,
         preview: letter.preview.clone(),
+        command: letter.command,
         channel: channel.map(|(way, _)| way.to_owned()),
         channel_reason: channel.and_then(|(_, why)| why).map(str::to_owned),
         again_of: letter.again.as_ref().map(|again| again.first.to_string()),

@@ -39,6 +39,11 @@ pub struct Load {
 }
 
 impl Load {
+    /// Whether it is a command, and not to be read.
+    pub fn is_command(&self) -> bool {
+        self.letters.iter().any(|letter| letter.command)
+    }
+
     /// What is delivered and who wrote it, for whoever looks at what was done to an agent.
     pub fn told(&self) -> String {
         let letters = self.letters.iter().map(|letter| (&letter.id, &letter.from));

@@ -101,3 +101,33 @@ fn what_is_for_after_the_turn_is_not_typed_into_one() {
     confirmed(&environment, "m1");
     assert_eq!(composer.submitted().len(), 1);
 }
+
+/// F61: a command is typed as it is and alone, between what was sent before it and after it.
+#[test]
+fn a_command_is_run_and_no_part_of_a_prompt() {
+    for is_wrapped in [false, true] {
+        let environment = environment();
+        let start = if is_wrapped { Composer::start_wrapped } else { Composer::start };
+        let composer = start(&environment, "tells=1");
+        composer.tell("busy");
+        environment.wait_for_pane(&composer.pane, "the agent to be busy", |pane| pane["state"] == "running");
+        let send = |id: &str, arguments: &[&str]| {
+            let command = ["sm", "send", &composer.pane, "--id", id].into_iter().chain(arguments.iter().copied());
+            environment.agtmux(&command.collect::<Vec<_>>()).ok()
+        };
+        send("m1", &["before it"]);
+        let said = send("m2", &["/compact keep the plan"]).stdout;
+        assert!(said.contains("to run"), "{said}");
+        send("m3", &["/tmp is full", "--words"]);
+        composer.tell("idle");
+        confirmed(&environment, "m1");
+        confirmed(&environment, "m3");
+        let command = show(&environment, "m2");
+        assert_eq!((&command["status"], &command["command"]), (&"unconfirmed".into(), &true.into()), "{command:#}");
+        let submitted = composer.submitted();
+        assert_eq!(submitted.len(), 3, "{submitted:#?}");
+        assert!(submitted[0].ends_with("before it"), "{submitted:#?}");
+        assert_eq!(submitted[1].trim_end(), "/compact keep the plan");
+        assert!(submitted[2].ends_with("\n/tmp is full"), "{submitted:#?}");
+    }
+}

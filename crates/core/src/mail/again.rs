@@ -133,8 +133,8 @@ impl Post {
                 Stage::Started | Stage::Submitted => true,
                 Stage::Ended { .. } => continue,
             };
-            // What there was to say of its own messages is of no use to it in another life.
-            if entry.letter.category != Category::Notice {
+            // What there was to say of its own messages is of no use to it in another life, and a command was for what it was at then.
+            if entry.letter.category != Category::Notice && !entry.letter.command {
                 entry.stranded = Some(Stranded {
                     agent: runtime.agent.clone(),
                     conversation: conversation.id.clone(),

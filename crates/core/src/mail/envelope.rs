@@ -1,4 +1,4 @@
-//! What an agent reads: a line that says who writes, then the text; and how that line is found again in what the agent says
+//! What an agent is given: a line that says who writes, then the text; and how that line is found again in what the agent says
 //! it was given.
 //!
 //! The line ends in the message's id and a word that only the recipient's box has. Whoever writes does not know that word and
@@ -13,12 +13,16 @@ const BEFORE_ID: &str = " via sm send id=";
 const CLOSING: &str = "[sm] end";
 const REDELIVERED: &str = " redelivered=1";
 
-/// What is typed for some messages, in this order.
+/// What is typed for some messages, in this order. A command is alone, and bare.
 pub fn envelope<'a>(nonce: &str, letters: impl IntoIterator<Item = (&'a Letter, &'a Sanitized)>) -> String {
     let mut text = String::new();
     for (letter, body) in letters {
         if !text.is_empty() {
             text.push_str("\n\n");
+        }
+        if letter.command {
+            text.push_str(body.as_str());
+            continue;
         }
         let reply = letter.reply_to.as_ref().map(|id| format!(" re={id}")).unwrap_or_default();
         let (name, who) = (one_line(letter.from.name()), letter.from.id());

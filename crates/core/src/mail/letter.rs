@@ -224,6 +224,9 @@ pub struct Letter {
     /// Which message it is, if it is sent anew to who goes on with a conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub again: Option<Again>,
+    /// Whether the agent is to run it, by [`Letter::is_command`].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub command: bool,
 }
 
 /// Where a message stands among those that come again and again.

@@ -89,6 +89,7 @@ impl Engine {
                 wanted: Wanted::default(),
                 series: None,
                 again: None,
+                command: false,
             };
             Some(Notice { letter, text })
         };

@@ -60,12 +60,13 @@ impl Engine {
     }
 }
 
-/// The first of those that wait, as many as fit; none if the first does not.
+/// The first of those that wait, as many as fit; none if the first does not. A command would be words here, and what waits behind one
+/// does not overtake it.
 fn batch<'a>(waiting: impl Iterator<Item = &'a Entry>) -> Vec<MailId> {
     let mut bytes = 0;
     let fits = |entry: &&Entry| {
         bytes += entry.letter.bytes;
-        bytes <= BATCH.1
+        bytes <= BATCH.1 && !entry.letter.command
     };
     waiting.take(BATCH.0).take_while(fits).map(|entry| entry.letter.id.clone()).collect()
 }

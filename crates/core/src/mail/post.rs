@@ -311,6 +311,14 @@ impl Post {
                 self.note_channel(delivery, channel);
                 let letters = self.end_delivery(delivery);
                 self.move_all(&letters, &Stage::Submitted, now, &format!("{channel}: {evidence}"));
+                let is_command = |id: &&MailId| self.letters.get(*id).is_some_and(|entry| entry.letter.command);
+                let commands: Vec<_> = letters.iter().filter(is_command).cloned().collect();
+                self.end_all(
+                    &commands,
+                    Ended::Unconfirmed,
+                    now,
+                    "it was submitted, and no agent says that it ran a command",
+                );
             }
             MailFact::Unconfirmed { delivery, why } => {
                 let letters = self.end_delivery(delivery);

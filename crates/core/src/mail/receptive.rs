@@ -174,16 +174,19 @@ pub(super) fn keeps(entry: &Entry, hindrance: Option<Hindrance>) -> Option<Hindr
     hindrance.filter(|hindrance| *hindrance != Hindrance::Busy || !is_own)
 }
 
-/// The first of those that wait, as many as go together; always one.
+/// The first of those that wait, as many as go together; always one. A command goes alone.
 fn batch<'a>(waiting: impl Iterator<Item = &'a Entry>) -> Vec<MailId> {
     let mut bytes = 0;
     let mut letters = Vec::new();
-    for entry in waiting {
-        bytes += entry.letter.bytes;
-        if bytes > BATCH_BYTES && !letters.is_empty() {
+    for Entry { letter, .. } in waiting {
+        bytes += letter.bytes;
+        if (bytes > BATCH_BYTES || letter.command) && !letters.is_empty() {
             break;
         }
-        letters.push(entry.letter.id.clone());
+        letters.push(letter.id.clone());
+        if letter.command {
+            break;
+        }
     }
     letters
 }

@@ -160,6 +160,7 @@ impl World {
             every: None,
             series: None,
             again: None,
+            command: false,
             wanted: Wanted::default(),
         }
     }

@@ -142,6 +142,7 @@ fn mail() -> Vec<Fact> {
         wanted: Wanted::default(),
         series: None,
         again: None,
+        command: false,
     };
     let steps = [
         MailFact::Opened { runtime: runtime(), nonce: "k7f3".to_owned() },

@@ -153,6 +153,7 @@ impl Town {
             wanted: Wanted::default(),
             series: None,
             again: None,
+            command: false,
         }
     }
 

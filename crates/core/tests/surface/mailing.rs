@@ -6,8 +6,8 @@ use agtmux_core::event::{Ending, Fact};
 use agtmux_core::id::RuntimeId;
 use agtmux_core::intent::Intent;
 use agtmux_core::mail::{
-    Category, DeliveryId, Ended, Hindrance, Letter, MailFact, MailId, MailPolicy, Mode, NewLetter, Party, Posted,
-    Receipt, Stage, Wanted,
+    Category, DeliveryId, Ended, Hindrance, Letter, MailFact, MailId, MailPolicy, Mode, NewLetter, Opening, Party,
+    Posted, Receipt, Stage, Wanted,
 };
 use agtmux_core::policy::Policy;
 use agtmux_core::queue::waiting;
@@ -52,6 +52,7 @@ pub(crate) fn letter(world: &World, id: &str, from: Party, to: &RuntimeId) -> Le
         wanted: Wanted::default(),
         series: None,
         again: None,
+        command: false,
     }
 }
 
@@ -822,4 +823,61 @@ fn every_step_is_told() {
         pass(world, Span(1));
     });
     assert_eq!(told, ["late queued", "late expired"]);
+}
+
+/// Leases and submits what is due, as whoever types it does. Gives what was typed together.
+fn typed(world: &mut World, number: usize) -> Vec<String> {
+    let Some(due) = world.engine.mail_due(10).into_iter().next() else { return Vec::new() };
+    let (delivery, together) = (DeliveryId::new(format!("dl_{number}")), due.letters.iter().map(ToString::to_string));
+    let together = together.collect();
+    let (runtime, letters) = (due.runtime, due.letters);
+    assert!(step(world, MailFact::Leased { delivery: delivery.clone(), runtime, letters }));
+    assert!(step(world, MailFact::Started { delivery: delivery.clone() }));
+    assert!(step(world, MailFact::Submitted { delivery, channel: "tmux".to_owned(), evidence: String::new() }));
+    together
+}
+
+/// F61: what is queued with a command would make it a part of a prompt.
+#[test]
+fn a_command_is_typed_alone_and_in_its_turn() {
+    let mut world = World::default();
+    let [api] = idle_agents(&mut world);
+    for id in ["m_1", "m_2", "compact", "clear", "m_3"] {
+        let command = ["compact", "clear"].contains(&id);
+        let letter = Letter { command, ..letter(&world, id, person(), &api) };
+        post(&mut world, letter, None).unwrap();
+    }
+    let turns: Vec<_> = (0..5).map(|number| typed(&mut world, number)).collect();
+    assert_eq!(turns, [vec!["m_1", "m_2"], vec!["compact"], vec!["clear"], vec!["m_3"], vec![]]);
+    assert_eq!(stage_of(&world, "m_1"), "submitted", "it may be spoken of yet");
+    assert_eq!(stage_of(&world, "compact"), "unconfirmed", "nobody will ever speak of it");
+}
+
+/// A hook gives words: a command and what is to come after it wait for the keys.
+#[test]
+fn a_hook_is_given_what_comes_before_a_command() {
+    let mut world = World::default();
+    let [api] = idle_agents(&mut world);
+    let opening = Opening::TurnEnd { background: 0, answered: 0 };
+    for (id, command) in [("m_1", false), ("compact", true), ("m_2", false)] {
+        let letter = Letter { command, ..letter(&world, id, person(), &api) };
+        post(&mut world, letter, None).unwrap();
+    }
+    let at = |world: &World| world.engine.mail_due_at(&api, opening).map(|due| due.letters);
+    assert_eq!(at(&world), Some(vec![MailId::parse("m_1").unwrap()]));
+    let cancelled = world.engine.cancel_mail(&MailId::parse("m_1").unwrap(), "by me").unwrap();
+    world.apply(cancelled);
+    assert_eq!(at(&world), None);
+}
+
+/// What somebody wanted an agent to run then is not run by whoever goes on with its conversation.
+#[test]
+fn a_command_ends_with_its_agent() {
+    let mut world = World::default();
+    let [api] = idle_agents(&mut world);
+    let letter = Letter { command: true, ..letter(&world, "clear", person(), &api) };
+    post(&mut world, letter, None).unwrap();
+    world.apply(Fact::RuntimeEnded { runtime: api, how: Ending::Exited });
+    let entry = world.engine.state().mail.get(&MailId::parse("clear").unwrap()).unwrap();
+    assert_eq!((entry.stage.name(), &entry.stranded), ("dead", &None));
 }

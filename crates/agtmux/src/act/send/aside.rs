@@ -52,6 +52,8 @@ pub struct Manners {
     pub aside: Aside,
     /// When a text that is in the way is looked at again.
     pub again: Span,
+    /// It is typed though the agent would run it.
+    pub raw: bool,
 }
 
 impl Desk {

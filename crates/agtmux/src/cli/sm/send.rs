@@ -31,7 +31,7 @@ const LONGEST: u64 = 10 * 366 * 86_400 + 1;
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The message is on the disk when this returns, and ends in one of three ways: confirmed, when the agent itself says that it\nwas given it; unconfirmed, when it was typed and nobody can say; not delivered. It is never typed into a dialog, over\nsomebody's draft, or at another agent, and never twice.\n\nExamples:\n  sm send reviewer 'the tests are green, please look at the diff'\n  sm send api --file plan.md --important\n  git diff | sm send api - --timeout 10m\n  sm send api 'are you done?' --wait 5m\n\nSeveral agents get a message each; `--json` then prints an array, and the exit code is that of the first that failed:\n  sm send api,web 'main is red, please stop'\n  sm send --to api --to web 'main is red' --id red-1\n  sm send --all 'the schema has changed' --important\n  sm send --agent claude --state idle 'who can take the docs?'"
+    after_help = "The message is on the disk when this returns, and ends in one of three ways: confirmed, when the agent itself says that it\nwas given it; unconfirmed, when it was typed and nobody can say; not delivered. It is never typed into a dialog, over\nsomebody's draft, or at another agent, and never twice.\n\nA single line of yours that begins with a slash and a word, such as /compact, is a command: it is typed as it is and alone, for\nthe agent to run, and no agent says that it did, so it ends unconfirmed. With --words it is a message like any other.\n\nExamples:\n  sm send reviewer 'the tests are green, please look at the diff'\n  sm send api --file plan.md --important\n  git diff | sm send api - --timeout 10m\n  sm send api 'are you done?' --wait 5m\n\nSeveral agents get a message each; `--json` then prints an array, and the exit code is that of the first that failed:\n  sm send api,web 'main is red, please stop'\n  sm send --to api --to web 'main is red' --id red-1\n  sm send --all 'the schema has changed' --important\n  sm send --agent claude --state idle 'who can take the docs?'"
 )]
 pub struct SendArgs {
     /// To whom: a name, `%3`, `runtime:ID` or `pane:TARGET/SESSION/WINDOW/PANE`; several with commas. Not with --to, --all,
@@ -75,6 +75,9 @@ pub struct SendArgs {
     /// The message that it answers
     #[arg(long, value_name = "ID")]
     reply_to: Option<String>,
+    /// It is words for the agent to read, though it begins like a command: `/tmp is full`
+    #[arg(long)]
+    words: bool,
     /// Wait until it is known what became of it, 10 minutes unless told
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = false)]
     wait: Option<Option<DurationArg>>,
@@ -171,6 +174,7 @@ fn request(args: &SendArgs) -> Result<(To, PostMessage), CommandError> {
         reply_to: args.reply_to.clone(),
         notify_on_delivery: args.notify_on_delivery,
         notify_after_seconds: seconds(args.notify_after, "--notify-after")?,
+        words: args.words,
         ..PostMessage::default()
     };
     Ok((to, message))

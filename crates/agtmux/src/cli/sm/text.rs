@@ -14,6 +14,7 @@ pub(super) fn line(message: &Message) -> String {
         (None, None) => waits.unwrap_or_default(),
     };
     let (id, status, to) = (&message.id, &message.status, &message.to.name);
+    let to = if message.command { format!("{to} to run") } else { to.clone() };
     printable(&format!("{id} {status} for {to}: {detail}")).trim_end_matches([':', ' ']).to_owned()
 }
 
@@ -53,7 +54,7 @@ pub(super) fn story(message: &Message) -> String {
         line(message),
         format!("from     {} ({})", from.name, from.id),
         format!("to       {} ({})", to.name, to.id),
-        format!("kind     {}", message.category),
+        format!("kind     {}{}", message.category, if message.command { ", a command to run" } else { "" }),
         format!("mode     {}{}", message.delivery_mode, if message.interrupted { ", interrupted a turn" } else { "" }),
         format!("text     {} bytes: {}", message.bytes, message.preview),
         format!("way      {way}{since}"),

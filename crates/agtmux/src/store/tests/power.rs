@@ -82,6 +82,7 @@ fn letter(id: &MailId, text: &str) -> Letter {
         wanted: Wanted::default(),
         series: None,
         again: None,
+        command: false,
     }
 }
 
