@@ -98,6 +98,9 @@ pub struct RemindRequest {
     /// Again and again.
     #[serde(default)]
     pub recurring: bool,
+    /// It is words, though it begins like a command.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub words: bool,
     /// An id of one's own: asked again with it, nothing is sent twice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,

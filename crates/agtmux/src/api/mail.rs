@@ -53,7 +53,7 @@ pub async fn remind(
     Body(request): Body<RemindRequest>,
 ) -> Answer<Message> {
     let actor = actor::of(&api, peer).await?;
-    let RemindRequest { session_id, delay_seconds, message, recurring, id } = request;
+    let RemindRequest { session_id, delay_seconds, message, recurring, words, id } = request;
     let to = session_id.or_else(|| Some(format!("runtime:{}", actor.agent.as_ref()?))).ok_or_else(|| {
         CommandError::new(ErrorCode::Usage, "it is not said whom to remind")
             .hint("an agent is reminded itself; from a shell name one: `sm remind api 5m TEXT`")
@@ -63,6 +63,7 @@ pub async fn remind(
         text: message,
         delay_seconds: Some(delay_seconds),
         every_seconds: recurring.then_some(delay_seconds.max(1)),
+        words,
         id,
         ..PostMessage::default()
     };

@@ -13,7 +13,7 @@ use crate::error::CommandError;
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "A reminder is a message: it waits for its time, then for the agent, survives the daemon, and `sm show` tells what became\nof it. Inside an agent's pane no TO means that agent.\n\nExamples:\n  sm remind 5m 'look whether the build is done'\n  sm remind reviewer 1h 'is the review done?'\n  sm remind reviewer 30m 'status, please' --recurring\n  sm remind list\n  sm remind cancel m_0d0c8d5f6f1a2b3c"
+    after_help = "A reminder is a message: it waits for its time, then for the agent, survives the daemon, and `sm show` tells what became\nof it. Inside an agent's pane no TO means that agent.\n\nExamples:\n  sm remind 5m 'look whether the build is done'\n  sm remind reviewer 1h 'is the review done?'\n  sm remind reviewer 30m 'status, please' --recurring\n  sm remind reviewer 2h /compact\n  sm remind list\n  sm remind cancel m_0d0c8d5f6f1a2b3c"
 )]
 pub struct RemindArgs {
     /// `TIME TEXT`, `TO TIME TEXT`, `list [TO]`, or `cancel ID`
@@ -22,6 +22,9 @@ pub struct RemindArgs {
     /// Again and again, each time so much later
     #[arg(long)]
     recurring: bool,
+    /// It is words for the agent to read, though it begins like a command such as `/compact`
+    #[arg(long = "words")]
+    is_words: bool,
     /// An id of your own: asked for again with it, it does not come twice
     #[arg(long, value_name = "ID")]
     id: Option<String>,
@@ -52,6 +55,7 @@ pub(super) async fn run(args: RemindArgs, context: &Context) -> Result<(), Comma
         delay_seconds: time.as_secs(),
         message: text.to_owned(),
         recurring: args.recurring,
+        words: args.is_words,
         id: Some(id.clone()),
     };
     let client = context.client();
