@@ -12,6 +12,9 @@ use agtmux_core::time::Stamp;
 
 use crate::server::Server;
 
+/// What a text begins with that an agent runs, before the id of the message.
+pub(crate) const COMMAND: &str = "/run ";
+
 /// What a wrapper is asked, in the order in which it is asked.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Request {
@@ -198,6 +201,15 @@ impl Agent {
         }
     }
 
+    /// What it has before it, or has been given and not told yet.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
+        let told = self.hooks.iter().filter_map(|hook| match hook {
+            Hook::Prompt { text } | Hook::Record { text } | Hook::Served { text } => Some(text),
+            Hook::Stop | Hook::Interrupted => None,
+        });
+        self.composer.iter().map(|(_, text)| text).chain(told).map(String::as_str)
+    }
+
     pub(crate) fn give(&mut self, text: &str) {
         ids_in(text).for_each(|id| *self.given.entry(id).or_default() += 1);
         self.works = true;
@@ -288,7 +300,14 @@ impl Agent {
 
 /// The messages that a typed text holds, by looking at its lines alone.
 pub(crate) fn ids_in(text: &str) -> impl Iterator<Item = MailId> {
-    text.lines().filter_map(|line| MailId::parse(line.strip_prefix('[')?.rsplit_once("id=")?.1.split_once('.')?.0))
+    let enveloped = |line: &str| MailId::parse(line.strip_prefix('[')?.rsplit_once("id=")?.1.split_once('.')?.0);
+    let bare = text.strip_prefix(COMMAND).and_then(MailId::parse);
+    text.lines().filter_map(enveloped).chain(bare)
+}
+
+/// Whether a typed text is one that the agent runs.
+pub(crate) fn is_command(text: &str) -> bool {
+    text.strip_prefix(COMMAND).is_some_and(|id| MailId::parse(id).is_some())
 }
 
 pub(crate) fn runtime_id(pane: u32, pid: u32) -> RuntimeId {

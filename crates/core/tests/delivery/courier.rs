@@ -1,6 +1,8 @@
 //! Whoever carries a delivery, as `act/deliver.rs` and `act/send.rs` do it: one step at a time, and the daemon can die between any two.
 
-use agtmux_core::mail::{DeliveryId, Draft, Due, Given, MailFact, MailId, Mode, Sanitized, Trace, envelope, recovered};
+use agtmux_core::mail::{
+    DeliveryId, Draft, Due, Given, Letter, MailFact, MailId, Mode, Sanitized, Trace, envelope, recovered,
+};
 use agtmux_core::time::Span;
 
 use crate::agent::{Answer, Point, Request};
@@ -88,7 +90,7 @@ impl World {
                 !is_there || agent.server.as_ref().is_none_or(|server| server.replies.contains_key(delivery))
             }
             // Its server would say for ever that a turn is under way.
-            Courier::Leased if self.has_door(*pane, *pid) => {
+            Courier::Leased if self.has_door(*pane, *pid) && !self.is_command(delivery) => {
                 !agent.works || self.is_urgent(delivery) || !self.has_failed(delivery)
             }
             // It would be refused and tried again for ever; what keeps it away is taken away first.
@@ -124,7 +126,7 @@ impl World {
                 self.carry_by_hook(delivery, (pane, pid), courier)
             }
             Courier::PuttingBack | Courier::PutBack => self.carry_back(delivery, (pane, pid), &courier),
-            Courier::Leased if self.has_door(pane, pid) => self.look_in(delivery, pane),
+            Courier::Leased if self.has_door(pane, pid) && !self.is_command(delivery) => self.look_in(delivery, pane),
             Courier::Seen { .. }
             | Courier::Open { .. }
             | Courier::Interrupting { .. }
@@ -283,10 +285,18 @@ impl World {
     }
 
     pub(crate) fn is_urgent(&self, delivery: &DeliveryId) -> bool {
+        self.has_letter(delivery, |letter| letter.mode == Mode::Urgent)
+    }
+
+    fn is_command(&self, delivery: &DeliveryId) -> bool {
+        self.has_letter(delivery, |letter| letter.command)
+    }
+
+    fn has_letter(&self, delivery: &DeliveryId, is_such: impl Fn(&Letter) -> bool) -> bool {
         let mail = &self.engine.state().mail;
         let letters = mail.under_way(delivery).map(|(_, delivery)| &delivery.letters);
-        let is_urgent = |id: &MailId| mail.get(id).is_some_and(|entry| entry.letter.mode == Mode::Urgent);
-        letters.into_iter().flatten().any(is_urgent)
+        let mut letters = letters.into_iter().flatten().filter_map(|id| mail.get(id));
+        letters.any(|entry| is_such(&entry.letter))
     }
 
     /// Logs that a delivery is started, before anything can be typed.

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use agtmux_core::mail::{DeliveryId, Given, MailFact, MailId, Receipt, Stage};
 
-use crate::agent::{Agent, Hook, ids_in};
+use crate::agent::{Agent, Hook, ids_in, is_command};
 use crate::courier::{Courier, Outcome};
 use crate::world::{Act, World};
 
@@ -236,6 +236,6 @@ impl World {
         let unconfirmed = Stage::Ended { how: agtmux_core::mail::Ended::Unconfirmed };
         let is_unconfirmed =
             |id: MailId| self.engine.state().mail.get(&id).is_some_and(|entry| entry.stage == unconfirmed);
-        record.flat_map(|text| ids_in(text)).any(is_unconfirmed)
+        record.filter(|text| !is_command(text)).flat_map(|text| ids_in(text)).any(is_unconfirmed)
     }
 }

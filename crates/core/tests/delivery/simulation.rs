@@ -11,7 +11,7 @@ use agtmux_core::mail::{Category, Ended, Entry, Letter, MailId, Mode, Party, Rec
 use agtmux_core::time::{Span, Timestamp};
 use fastrand::Rng;
 
-use crate::agent::{Hook, Point};
+use crate::agent::{COMMAND, Hook, Point};
 use crate::courier::Courier;
 use crate::server::Server;
 use crate::world::{Act, World};
@@ -31,6 +31,7 @@ enum Deed {
         timeout: Option<i64>,
         delay: Option<i64>,
         every: bool,
+        command: bool,
     },
     Again(usize),
     Cancel(usize),
@@ -86,6 +87,7 @@ fn deed(dice: &mut Rng) -> Deed {
             timeout: (dice.u8(0..4) == 0).then(|| dice.i64(1..60_000)),
             delay: (dice.u8(0..4) == 0).then(|| dice.i64(0..120_000)),
             every: dice.u8(0..4) == 0,
+            command: dice.u8(0..6) == 0,
         },
         120..135 => Deed::Again(dice.usize(0..50)),
         135..160 => Deed::Cancel(dice.usize(0..50)),
@@ -136,17 +138,21 @@ impl Day {
         let world = &mut self.world;
         let alive = |world: &World, pane: usize| world.agents[pane].is_alive;
         match deed {
-            Deed::Post { pane, from, mode, timeout, delay, every } if world.is_up => {
+            Deed::Post { pane, from, mode, timeout, delay, every, command } if world.is_up => {
                 let letter = world.letter(&format!("m_{}", world.seq), *pane);
                 let agent = from.filter(|from| from != pane).map(|from| world.agents[from].runtime());
                 let from = agent.map(|runtime| Party::Agent { runtime, name: "agent".to_owned() });
-                let every = delay.filter(|_| *every).map(|delay| Span(delay.max(1_000)));
+                let command = *command && from.is_none();
+                // What is run again and again could not be told apart.
+                let every = delay.filter(|_| *every && !command).map(|delay| Span(delay.max(1_000)));
                 let wanted = Wanted { on_delivery: from.is_some(), after: from.as_ref().map(|_| Span::seconds(20)) };
                 let category = if delay.is_some() { Category::Reminder } else { Category::Mail };
                 let from = from.unwrap_or_else(|| letter.from.clone());
                 let timeout = timeout.map(Span);
                 let mode = *mode;
-                world.post(Letter { from, wanted, every, timeout, category, mode, ..letter }, delay.map(Span));
+                let preview = if command { format!("{COMMAND}{}", letter.id) } else { letter.preview };
+                let letter = Letter { from, wanted, every, timeout, category, mode, command, preview, ..letter };
+                world.post(letter, delay.map(Span));
                 self.sync();
             }
             Deed::Again(which) if world.is_up => {
@@ -433,6 +439,7 @@ struct Count {
     by_server: usize,
     interrupted: usize,
     put_aside: usize,
+    commands: usize,
 }
 
 /// Lives through some deeds. Gives what happened, or what went wrong.
@@ -453,6 +460,11 @@ fn live(deeds: &[Deed], seed: u64) -> Result<Count, String> {
         by_hook: went_by("hook"),
         by_server: went_by("server"),
         interrupted: world.interrupted.len(),
+        commands: world
+            .accepted
+            .iter()
+            .filter(|letter| letter.command && world.pasted.contains_key(&letter.id))
+            .count(),
         put_aside: world.texts.keys().filter(|id| id.as_str().starts_with("draft_")).count(),
     })
 }
@@ -491,6 +503,7 @@ fn no_day_loses_a_message_or_types_it_twice() {
                 all.by_server += day.by_server;
                 all.interrupted += day.interrupted;
                 all.put_aside += day.put_aside;
+                all.commands += day.commands;
             }
             Err(_) => {
                 let deeds = shrunk(deeds, seed);
@@ -498,11 +511,12 @@ fn no_day_loses_a_message_or_types_it_twice() {
             }
         }
     }
-    let Count { messages, given, by_hook, by_server, interrupted, put_aside } = all;
+    let Count { messages, given, by_hook, by_server, interrupted, put_aside, commands } = all;
     println!(
-        "{count} days, {messages} messages, {given} given, {by_hook} of them by a hook and {by_server} by a server, {interrupted} after a turn was interrupted, {put_aside} texts put \
+        "{count} days, {messages} messages, {given} given, {by_hook} of them by a hook and {by_server} by a server, {interrupted} after a turn was interrupted, {commands} commands, {put_aside} texts put \
          aside: none lost, none typed twice, none too early or late"
     );
-    let is_loud = messages > given && [given, by_hook, by_server, interrupted, put_aside].iter().all(|n| *n > 0);
+    let is_loud =
+        messages > given && [given, by_hook, by_server, interrupted, put_aside, commands].iter().all(|n| *n > 0);
     assert!(is_loud || count < 100, "the days are too quiet");
 }

@@ -14,7 +14,7 @@ use agtmux_core::mail::{
 };
 use agtmux_core::time::{Span, Timestamp};
 
-use crate::agent::{Agent, Hook, Typed, Word, ended, ids_in, placed, server_seen, started};
+use crate::agent::{Agent, COMMAND, Hook, Typed, Word, ended, ids_in, is_command, placed, server_seen, started};
 use crate::courier::Courier;
 use crate::server::Server;
 
@@ -384,6 +384,11 @@ impl World {
         if let Some(agent) = self.agents.iter().find(|agent| agent.is_alive && self.has_lost_draft(agent)) {
             return Some(format!("a person's text is gone: {agent:#?}"));
         }
+        if let Some(text) =
+            self.everybody().flat_map(Agent::texts).find(|text| text.contains(COMMAND) && !is_command(text))
+        {
+            return Some(format!("a command became a part of a prompt: {text}"));
+        }
         self.accepted.iter().find_map(|letter| {
             let wrong = self.wrong_with(letter)?;
             Some(format!("{wrong}: {:#?}", self.engine.state().mail.get(&letter.id)))
@@ -427,6 +432,10 @@ impl World {
             _ if elsewhere > 0 => Some("given to somebody else"),
             _ if is_early && pasted > 0 => Some("typed too early"),
             _ if entry.interrupted && !self.interrupted.contains(&letter.id) => Some("nothing was interrupted for it"),
+            _ if letter.command && entry.channel.as_ref().is_some_and(|way| way == "hook" || way == "server") => {
+                Some("given as words")
+            }
+            Some(Ended::Confirmed) if letter.command => Some("confirmed, and nobody could say so"),
             Some(Ended::Confirmed) if given == 0 => Some("confirmed, and never given"),
             Some(Ended::Expired | Ended::Cancelled | Ended::Dead) if pasted > 0 => {
                 Some("typed, and said not to be delivered")
