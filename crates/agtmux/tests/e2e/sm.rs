@@ -273,6 +273,13 @@ fn an_agent_reads_its_own_inbox_and_nobody_elses() {
     assert_eq!((&given["message"]["id"], &given["text"]), (&first["id"], &Value::Null), "{inbox:#}");
     let other = as_agent(&environment, &web, &["inbox", "api", "--json"]);
     assert_eq!((other.code, other.error()["code"].as_str()), (4, Some("E_NOT_ALLOWED")), "{other:#?}");
+    // What others write begins with is no secret, what follows is.
+    let long = format!("{}end", "a word and ".repeat(10));
+    let long = environment.agtmux(&["sm", "send", "api", &long, "--json"]).ok().json();
+    let seen = as_agent(&environment, &web, &["show", long["id"].as_str().unwrap(), "--json"]).ok().json();
+    let preview = seen["preview"].as_str().unwrap();
+    assert!(preview.starts_with("a word and ") && preview.chars().count() == 80, "{seen:#}");
+    environment.agtmux(&["sm", "cancel", long["id"].as_str().unwrap()]).ok();
     let person = environment.agtmux(&["sm", "inbox", "api"]).ok();
     assert!(person.stdout.starts_with("api: 1 waiting, 1 given lately\n"), "{person:#?}");
     assert!(person.stdout.contains("from web (rt_") && person.stdout.contains("\n  two\n  lines "), "{person:#?}");

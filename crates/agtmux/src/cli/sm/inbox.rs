@@ -11,7 +11,7 @@ use crate::error::CommandError;
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "What waits is typed when its time has come, whether it was read here or not. Texts are kept until then, and no longer.\n\nExamples:\n  sm inbox                in an agent's pane\n  sm inbox reviewer       a person, of an agent"
+    after_help = "What waits is delivered when its time has come, whether it was read here or not. Texts are shown until then; of what was\ngiven, how it begins. A text is kept until it is known what became of the message, and longer only for what comes again or\nmay be sent anew to who goes on with the conversation.\n\nExamples:\n  sm inbox                in an agent's pane\n  sm inbox reviewer       a person, of an agent"
 )]
 pub struct InboxArgs {
     /// Which agent's; in an agent's pane that one's
