@@ -111,8 +111,7 @@ pub async fn post(
     ConnectInfo(peer): ConnectInfo<Peer>,
     Body(post): Body<PostEvent>,
 ) -> Answer<PostedEvent> {
-    // Read while the sender waits for its answer, and so is still there.
-    let sender = Sender::of_pid(peer.pid);
+    let sender = sender(peer)?;
     let handle = api.handle.clone();
     let made = move |world: &World| ingest::signal_event(post, &sender, handle.capabilities(), world);
     let event = api.synced().await.read(made).await??;
@@ -129,7 +128,7 @@ pub async fn post_batch(
         let message = format!("{} events are more than {MOST}", posts.events.len());
         return Err(CommandError::new(ErrorCode::TooLarge, message).hint("send them in several requests").into());
     }
-    let sender = Sender::of_pid(peer.pid);
+    let sender = sender(peer)?;
     let handle = api.handle.clone();
     let made = api.synced().await.read(move |world| {
         let events = posts.events.into_iter();
@@ -146,6 +145,11 @@ pub async fn post_batch(
         Err(error) => PostOutcome { posted: None, error: Some(error.into()) },
     });
     Ok(Json(PostedEvents { items: items.collect() }))
+}
+
+/// Who sent a signal, read while it waits for its answer. One that did not wait could be an agent, which speaks for itself alone.
+fn sender(peer: Peer) -> Result<Sender, CommandError> {
+    Ok(Sender { lineage: peer.lineage()? })
 }
 
 async fn take_in(api: &Api, event: SignalEvent) -> Result<PostedEvent, CommandError> {
@@ -178,4 +182,22 @@ async fn take_in(api: &Api, event: SignalEvent) -> Result<PostedEvent, CommandEr
         state: posted.state.map(|state| state.name().to_owned()),
         detail,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+    use std::time::Instant;
+
+    use super::*;
+
+    #[test]
+    fn a_signal_of_who_is_gone_is_nobodys() {
+        let mut child = Command::new("sleep").arg("600").spawn().unwrap();
+        let peer = Peer { uid: Some(0), pid: Some(child.id()), since: Instant::now() };
+        assert_eq!(sender(peer).unwrap().lineage[0].pid, child.id());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(sender(peer).unwrap_err().code, ErrorCode::NotAllowed);
+    }
 }

@@ -27,16 +27,8 @@ pub(super) const PAYLOAD_LIMIT: usize = 64 * 1_024;
 /// Who sent an event, as the kernel says.
 #[derive(Clone, Debug)]
 pub struct Sender {
-    /// Its process and its ancestors, itself first; empty when it was gone before it could be read.
+    /// Its process and its ancestors, itself first; empty where the platform does not tell.
     pub lineage: Vec<ProcessKey>,
-}
-
-impl Sender {
-    /// Reads the sender behind a connection, while it waits for its answer.
-    pub fn of_pid(pid: Option<u32>) -> Self {
-        let lineage = pid.map(platform::ancestors).unwrap_or_default();
-        Self { lineage: lineage.into_iter().map(|(pid, start)| ProcessKey { pid, start }).collect() }
-    }
 }
 
 /// Makes a signal of a posted event.
