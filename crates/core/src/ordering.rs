@@ -136,7 +136,7 @@ impl Cursor {
     }
 }
 
-/// The newest dedupe keys of one source of one runtime: at least the last 2,048, at most the last 4,096.
+/// The newest dedupe keys of one source of one runtime: at least the last 1,024, at most the last 2,048.
 ///
 /// Keys are kept as 64 bits of SHA-256. They are kept in two generations, and the older one is dropped whole: this
 /// costs no bookkeeping per key. A repeat from further back is still refused if its source counts (`source_seq`).
@@ -147,7 +147,7 @@ struct Memory {
 }
 
 impl Memory {
-    const GENERATION: usize = 2_048;
+    const GENERATION: usize = 1_024;
 
     /// Whether the key is new; from then on it is known.
     fn remember(&mut self, key: &str) -> bool {
