@@ -109,11 +109,11 @@ fn what_cannot_arrive_as_it_is_is_refused() {
         refused(&send(&environment, &composer.pane, text, &[]), code, &composer);
     }
     assert_eq!(composer.read(), b"");
-    // What is only refused for what the agent would do with it can be sent all the same.
+    // What is only refused for what the agent would do with it can be sent all the same; a blank closes the menu of commands.
     send(&environment, &composer.pane, "/clear", &["--raw"]).ok();
     // The line end that `echo` adds is no part of the text.
     send(&environment, &composer.pane, "with a line end\n", &[]).ok();
-    assert_eq!(composer.submitted(), ["/clear", "with a line end"]);
+    assert_eq!(composer.submitted(), ["/clear ", "with a line end"]);
     // Refusals are in the log too, without the text.
     let events = environment.agtmux(&["events", "--json"]).ok().stdout;
     assert!(events.contains("E_BAD_TEXT") && !events.contains("with a line end"), "{events}");
