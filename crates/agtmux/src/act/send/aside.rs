@@ -7,14 +7,12 @@
 //! Whoever comes back that very moment may send it, or write on. So the screen is looked at once more, and the keys that clear are
 //! pressed all at once and only if nobody has typed since before that look: tmux compares that itself, or the wrapper does.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use agtmux_agents::aside::AsideRules;
 use agtmux_agents::key::Key;
 use agtmux_agents::screen::{Cursor, Enter, Screen};
 use agtmux_agents::send::Paste;
-use agtmux_core::id::RuntimeId;
 use agtmux_core::mail::{Aside, DeliveryId, Draft, MailFact};
 use agtmux_core::time::Span;
 use agtmux_shim::protocol::{Busy, Inject, KEYS_LIMIT};
@@ -28,7 +26,6 @@ use super::paste::{PAUSE, QUIET, QUIET_PATIENCE};
 use super::{Desk, untyped};
 use crate::act::aim::{STEP_DEADLINE, act_failed, missed};
 use crate::act::shim::{Injected, Shim};
-use crate::daemon::world::World;
 use crate::error::CommandError;
 
 /// How long an agent may take to clear its composer.
@@ -118,9 +115,7 @@ impl Desk {
         self.unstash = Some(stash).filter(|_| !is_refused);
         pressed.map_err(|error| untyped(error, unclear))?;
         let emptied = self.emptied().await;
-        if let Ok(living) = self.hands.handle.read(living).await {
-            self.hands.stashes.keep(&living);
-        }
+        self.hands.stashes.keep(&self.hands.handle.roster().borrow());
         self.hands.stashes.note(&self.eye.aimed.runtime, emptied.is_ok());
         emptied
     }
@@ -265,12 +260,6 @@ impl Desk {
         let message = format!("the text in the composer of {} could not be put aside", self.eye.aimed.runtime);
         Err(CommandError::new(ErrorCode::Draft, message).hint("let whoever wrote it send it or clear it"))
     }
-}
-
-/// All agents that have not ended.
-fn living(world: &World) -> BTreeSet<RuntimeId> {
-    let runtimes = world.engine.state().topology.runtimes.values();
-    runtimes.filter(|runtime| runtime.is_live()).map(|runtime| runtime.id.clone()).collect()
 }
 
 /// Nobody knows whether the composer was cleared for a message of which nothing was typed.

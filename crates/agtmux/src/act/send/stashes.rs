@@ -1,7 +1,7 @@
 //! Which agents were seen to put a text aside themselves when the key for it is pressed. Whoever has given that key another
 //! meaning finds out once: it is not pressed again at that agent.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use agtmux_core::id::RuntimeId;
@@ -21,8 +21,8 @@ impl Stashes {
     }
 
     /// Forgets all agents but these: nobody presses a key at one that has ended.
-    pub(super) fn keep(&self, living: &BTreeSet<RuntimeId>) {
-        self.seen().retain(|runtime, _| living.contains(runtime));
+    pub(super) fn keep<T>(&self, living: &BTreeMap<RuntimeId, T>) {
+        self.seen().retain(|runtime, _| living.contains_key(runtime));
     }
 
     fn seen(&self) -> MutexGuard<'_, BTreeMap<RuntimeId, bool>> {
@@ -41,7 +41,7 @@ mod tests {
         stashes.note(&works, true);
         stashes.note(&fails, false);
         stashes.note(&ended, false);
-        stashes.keep(&BTreeSet::from([works.clone(), fails.clone()]));
+        stashes.keep(&BTreeMap::from([(works.clone(), ()), (fails.clone(), ())]));
         assert_eq!([&works, &fails, &ended].map(|runtime| stashes.work(runtime)), [Some(true), Some(false), None]);
     }
 }
