@@ -49,7 +49,7 @@ pub use opening::Opening;
 pub use passing::Late;
 pub use policy::{Correspondent, MailPolicy, Pattern, Rule};
 pub use post::{Delivery, Entry, Mailbox, Post, Step};
-pub use receptive::{Due, Hindrance};
+pub use receptive::{Due, Hindrance, rest_for};
 pub use recovery::{Trace, recovered};
 pub use request::{NewLetter, Posted};
 pub use sanitized::{Objection, Sanitized, TEXT_LIMIT};

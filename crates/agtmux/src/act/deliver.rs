@@ -74,13 +74,11 @@ impl Hands {
             Err(objection) => return returned(objection.to_string()),
         };
         let detail = load.told();
-        let has = |mode: Mode| load.letters.iter().any(|letter| letter.mode == mode);
-        let (interrupts, is_command) = (has(Mode::Urgent), load.is_command());
-        // Some agents run no command in a turn.
-        let awaits_rest = !interrupts && (has(Mode::Sequential) || is_command);
+        let interrupts = load.letters.iter().any(|letter| letter.mode == Mode::Urgent);
+        let (awaits_rest, raw) = (mail::rest_for(&load.letters), load.is_command());
         let (id, stale) = (delivery.clone(), self.mail.stale());
         let aside = self.handle.read(move |world| world.engine.may_put_aside(&id, stale)).await.ok()?;
-        let manners = Manners { interrupts, awaits_rest, aside, again: self.mail.poll(), raw: is_command };
+        let manners = Manners { interrupts, awaits_rest, aside, again: self.mail.poll(), raw };
         match send::send_mail(self, body, &load.runtime, delivery, manners, detail).await {
             Ok(sent) => Some(taken(delivery, &sent)),
             Err(error) if error.code.is_refusal() => returned(error.message),

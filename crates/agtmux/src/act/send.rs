@@ -27,7 +27,7 @@ use agtmux_agents::screen::Enter;
 use agtmux_agents::send::{Body, Objection, SendRules};
 use agtmux_core::action::{Actor, AimedAt, Conditions, Snapshot, Verb, Wish};
 use agtmux_core::id::{ActionId, RuntimeId};
-use agtmux_core::mail::DeliveryId;
+use agtmux_core::mail::{DeliveryId, Mode};
 use agtmux_tmux::act::Guard;
 use agtmux_wire::SCHEMA_VERSION;
 use agtmux_wire::action::Aim;
@@ -168,8 +168,8 @@ struct Desk {
     shim: Option<Shim>,
     /// The action that this is.
     action: ActionId,
-    /// It goes to an agent at rest only: it is for after the turn.
-    awaits_rest: bool,
+    /// It goes to an agent at rest only, as far as this mode minds: it is for after the turn.
+    awaits_rest: Option<Mode>,
     /// Whether some of it may have been typed by now.
     may_be_typed: Arc<AtomicBool>,
     /// How long it is waited for a second sign that the text was taken.
@@ -231,7 +231,7 @@ impl Letter {
         };
         let action = snapshot.action.clone();
         let spoken_patience = self.spoken_patience;
-        let awaits_rest = self.manners.as_ref().is_some_and(|manners| manners.awaits_rest);
+        let awaits_rest = self.manners.as_ref().and_then(|manners| manners.awaits_rest);
         let body = if self.raw && self.enter { rules.runnable(self.body) } else { self.body };
         let mut desk = Desk {
             hands: self.hands,

@@ -1,6 +1,6 @@
 //! Whether an agent can be given its mail, and which of it.
 
-use super::letter::{Category, MailId, Mode};
+use super::letter::{Category, Letter, MailId, Mode};
 use super::post::{Delivery, Entry, Post};
 use crate::engine::Engine;
 use crate::event::ProcessState;
@@ -131,10 +131,10 @@ impl Engine {
         self.is_occupied(runtime, mode)
     }
 
-    /// Whether an agent is known to be in no turn and to ask nothing: then nothing comes up by itself that takes its keys.
-    pub fn is_at_rest(&self, runtime: &RuntimeId) -> bool {
-        let live = self.state().topology.live(runtime);
-        live.is_some_and(|runtime| self.is_occupied(runtime, Mode::Sequential).is_none())
+    /// Whether an agent is known to be in no turn and to ask nothing, as far as it matters to a message of that mode: for the most
+    /// patient one nothing comes up by itself that takes its keys.
+    pub fn is_at_rest(&self, runtime: &RuntimeId, mode: Mode) -> bool {
+        self.state().topology.live(runtime).is_some_and(|runtime| self.is_occupied(runtime, mode).is_none())
     }
 
     fn is_occupied(&self, runtime: &Runtime, mode: Mode) -> Option<Hindrance> {
@@ -161,6 +161,18 @@ impl Engine {
             (State::Unknown, _) => Some(Hindrance::Unknown),
         }
     }
+}
+
+/// For which mode an agent still has to be at rest when these messages are typed, if it has to. What is important may find a turn that
+/// has just begun, unless it is a command: some agents run none in a turn.
+pub fn rest_for<'a>(letters: impl IntoIterator<Item = &'a Letter>) -> Option<Mode> {
+    let (mut patient, mut urgent) = (None, false);
+    for letter in letters {
+        urgent |= letter.mode == Mode::Urgent;
+        let awaited = (letter.mode == Mode::Sequential || letter.command).then_some(letter.mode);
+        patient = patient.into_iter().chain(awaited).min();
+    }
+    patient.filter(|_| !urgent)
 }
 
 /// What keeps a message from an agent that something keeps from messages of its mode.

@@ -7,13 +7,14 @@ use agtmux_core::id::RuntimeId;
 use agtmux_core::intent::Intent;
 use agtmux_core::mail::{
     Category, DeliveryId, Ended, Hindrance, Letter, MailFact, MailId, MailPolicy, Mode, NewLetter, Opening, Party,
-    Posted, Receipt, Stage, Wanted,
+    Posted, Receipt, Stage, Wanted, rest_for,
 };
 use agtmux_core::policy::Policy;
 use agtmux_core::queue::waiting;
+use agtmux_core::signal::Signal;
 use agtmux_core::time::{Span, Timestamp};
 
-use crate::world::World;
+use crate::world::{World, signal};
 
 /// Agents that have nothing to do.
 pub(crate) fn idle_agents<const N: usize>(world: &mut World) -> [RuntimeId; N] {
@@ -880,4 +881,30 @@ fn a_command_ends_with_its_agent() {
     world.apply(Fact::RuntimeEnded { runtime: api, how: Ending::Exited });
     let entry = world.engine.state().mail.get(&MailId::parse("clear").unwrap()).unwrap();
     assert_eq!((entry.stage.name(), &entry.stranded), ("dead", &None));
+}
+
+/// What works in the background keeps nothing back that is important, whether it is to be read or to be run; a turn keeps a command back.
+#[test]
+fn what_is_typed_asks_for_as_much_rest_as_it_waited_for() {
+    let mut world = World::default();
+    let [api] = idle_agents(&mut world);
+    let target = world.engine.state().topology.runtimes[&api].target.clone();
+    let event = signal(target, Some(api.clone()), 1_000, Signal::Background { count: 1 });
+    world.apply(Fact::Signal(Box::new(event)));
+    let patient = letter(&world, "patient", person(), &api);
+    let important = Letter { mode: Mode::Important, ..patient.clone() };
+    let (urgent, command) =
+        (Letter { mode: Mode::Urgent, ..patient.clone() }, Letter { command: true, ..important.clone() });
+    for (letters, rest) in [
+        (vec![&important, &patient], Some(Mode::Sequential)),
+        (vec![&important], None),
+        (vec![&command], Some(Mode::Important)),
+        (vec![&urgent, &patient], None),
+    ] {
+        assert_eq!(rest_for(letters.iter().copied()), rest, "{letters:#?}");
+    }
+    let rests = |world: &World| Mode::ALL.map(|mode| world.engine.is_at_rest(&api, mode));
+    assert_eq!(rests(&world), [false, true, true]);
+    world.say(&api, "running");
+    assert_eq!(rests(&world), [false, false, true]);
 }

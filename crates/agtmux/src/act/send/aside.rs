@@ -13,7 +13,7 @@ use agtmux_agents::aside::AsideRules;
 use agtmux_agents::key::Key;
 use agtmux_agents::screen::{Cursor, Enter, Screen};
 use agtmux_agents::send::Paste;
-use agtmux_core::mail::{Aside, DeliveryId, Draft, MailFact};
+use agtmux_core::mail::{Aside, DeliveryId, Draft, MailFact, Mode};
 use agtmux_core::time::Span;
 use agtmux_shim::protocol::{Busy, Inject, KEYS_LIMIT};
 use agtmux_tmux::act::{Acted, Mismatch, guarded};
@@ -43,8 +43,8 @@ const PASTE_END: &str = "\u{1b}[201~";
 pub struct Manners {
     /// A turn under way is interrupted for it.
     pub interrupts: bool,
-    /// It is for after the turn, whenever that has begun.
-    pub awaits_rest: bool,
+    /// It is for after the turn, whenever that has begun: the mode that the agent has to be at rest for.
+    pub awaits_rest: Option<Mode>,
     /// What may be done to a person's text.
     pub aside: Aside,
     /// When a text that is in the way is looked at again.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use agtmux_agents::screen::{Enter, ScreenReading};
 use agtmux_agents::send::{Paste, Shown};
+use agtmux_core::mail::Mode;
 use agtmux_tmux::Script;
 use agtmux_tmux::act::{Acted, Mismatch, guarded};
 use agtmux_wire::error::ErrorCode;
@@ -105,12 +106,12 @@ impl Desk {
         if !is_able || self.force || seen.composer.enter != Enter::Submit {
             return false;
         }
-        self.is_at_rest().await
+        self.is_at_rest(Mode::Sequential).await
     }
 
-    async fn is_at_rest(&self) -> bool {
+    async fn is_at_rest(&self, mode: Mode) -> bool {
         let runtime = self.eye.aimed.runtime.clone();
-        self.hands.handle.read(move |world| world.engine.is_at_rest(&runtime)).await.unwrap_or(false)
+        self.hands.handle.read(move |world| world.engine.is_at_rest(&runtime, mode)).await.unwrap_or(false)
     }
 
     /// Looks whether text and Enter would become a prompt right now. A screen that is being painted is given a moment.
@@ -120,7 +121,9 @@ impl Desk {
         loop {
             let seen = self.eye.look().await?;
             let enter = seen.composer.enter;
-            if self.awaits_rest && (matches!(enter, Enter::Queue | Enter::Steer) || !self.is_at_rest().await) {
+            if let Some(mode) = self.awaits_rest
+                && (matches!(enter, Enter::Queue | Enter::Steer) || !self.is_at_rest(mode).await)
+            {
                 return Err(self.in_turn());
             }
             if enter.is_safe() || enter == Enter::AppendToDraft && self.stash.is_some() {
