@@ -11,6 +11,15 @@ fn environment() -> TestEnvironment {
     environment
 }
 
+/// An agent in a turn.
+fn at_work(environment: &TestEnvironment, is_wrapped: bool) -> Composer {
+    let start = if is_wrapped { Composer::start_wrapped } else { Composer::start };
+    let composer = start(environment, "tells=1");
+    composer.tell("busy");
+    environment.wait_for_pane(&composer.pane, "the agent to be busy", |pane| pane["state"] == "running");
+    composer
+}
+
 fn show(environment: &TestEnvironment, id: &str) -> Value {
     environment.agtmux(&["sm", "show", id, "--json"]).ok().json()
 }
@@ -39,10 +48,7 @@ fn returned(environment: &TestEnvironment, id: &str) -> String {
 fn a_text_may_end_with_a_sign_that_means_something() {
     for is_wrapped in [false, true] {
         let environment = environment();
-        let start = if is_wrapped { Composer::start_wrapped } else { Composer::start };
-        let composer = start(&environment, "tells=1");
-        composer.tell("busy");
-        environment.wait_for_pane(&composer.pane, "the agent to be busy", |pane| pane["state"] == "running");
+        let composer = at_work(&environment, is_wrapped);
         for (id, text) in [("m1", "an innocent one"), ("m2", r"the folder is C:\tmp\")] {
             environment.agtmux(&["sm", "send", &composer.pane, text, "--id", id]).ok();
         }
@@ -116,10 +122,7 @@ fn what_is_for_after_the_turn_is_not_typed_into_one() {
 fn a_command_is_run_and_no_part_of_a_prompt() {
     for is_wrapped in [false, true] {
         let environment = environment();
-        let start = if is_wrapped { Composer::start_wrapped } else { Composer::start };
-        let composer = start(&environment, "tells=1");
-        composer.tell("busy");
-        environment.wait_for_pane(&composer.pane, "the agent to be busy", |pane| pane["state"] == "running");
+        let composer = at_work(&environment, is_wrapped);
         let send = |id: &str, arguments: &[&str]| {
             let command = ["sm", "send", &composer.pane, "--id", id].into_iter().chain(arguments.iter().copied());
             environment.agtmux(&command.collect::<Vec<_>>()).ok()
