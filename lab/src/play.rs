@@ -220,11 +220,19 @@ impl<'a> Player<'a> {
                 tokio::time::sleep(agent.rest()).await;
             }
             Verb::Expect(_) | Verb::Holds(_) if self.manner.rehearsal => {}
-            Verb::Agtmux { words, refused, says } => {
+            Verb::Agtmux { words, refused, says, waits } => {
                 let words: Vec<_> = words.iter().map(|word| word.replace("PANE", &terminal.pane)).collect();
+                let words: Vec<_> = words.iter().map(String::as_str).collect();
                 self.act(step);
-                let said = self.stage.agtmux(&words.iter().map(String::as_str).collect::<Vec<_>>()).await;
-                let said = said.map_err(|error| format!("{error:#}"));
+                let started = Instant::now();
+                let said = loop {
+                    let said = self.stage.agtmux(&words).await;
+                    let is_said = matches!((&said, says), (Ok(said), Some(says)) if says.is_match(said));
+                    if !waits || is_said || started.elapsed() > DRAWN {
+                        break said.map_err(|error| format!("{error:#}"));
+                    }
+                    tokio::time::sleep(BETWEEN_LOOKS).await;
+                };
                 match (said, refused) {
                     (Ok(said), None) if says.as_ref().is_none_or(|says| says.is_match(&said)) => {
                         self.tell(&format!("    {}", said.trim_end()))

@@ -25,6 +25,7 @@
 //! agtmux approve PANE                run agtmux, which succeeds; PANE stands for the pane's id
 //! agtmux deny PANE refused E_BLOCKED run agtmux, which refuses with this code
 //! agtmux list panes says claude      run agtmux, which succeeds and says something like this (a regular expression)
+//! agtmux sm show m_1 until confirmed run agtmux again and again until it says that
 //! file x                             wait until the workspace has this file
 //! no file x                          it does not have it
 //! told use make                      wait until the model was told something like this (a regular expression)
@@ -117,6 +118,8 @@ pub enum Verb {
         refused: Option<String>,
         /// What it says, if that matters.
         says: Option<Regex>,
+        /// Whether it is asked again until it says that.
+        waits: bool,
     },
     /// Waits until the workspace has a file, or checks that it has not.
     File {
@@ -202,10 +205,14 @@ fn verb(line: &str) -> Result<Verb, String> {
         },
         "agtmux" => {
             let (words, refused) = refused(rest);
-            let (words, says) = words.split_once(" says ").map_or((words, None), |(words, says)| (words, Some(says)));
+            let (words, says, waits) = match (words.split_once(" says "), words.split_once(" until ")) {
+                (Some((words, says)), _) => (words, Some(says), false),
+                (None, Some((words, says))) => (words, Some(says), true),
+                (None, None) => (words, None, false),
+            };
             let words = given(words)?.split(' ').map(str::to_owned).collect();
             let says = says.map(pattern_of).transpose()?;
-            Ok(Verb::Agtmux { words, refused, says })
+            Ok(Verb::Agtmux { words, refused, says, waits })
         }
         "file" => given(rest).map(|name| Verb::File { name, there: true }),
         "told" => pattern_of(rest).map(Verb::Told),

@@ -9,6 +9,6 @@ resume say:go on
 received
 told via sm send id=letter1_r2\.[0-9a-f]+\]
 agtmux sm wait x --until idle --timeout 60s
-agtmux sm show letter1_r2 says letter1_r2 confirmed
+agtmux sm show letter1_r2 until letter1_r2 confirmed
 agtmux sm show letter1 says sent as  letter1_r2
 expect completed|idle
