@@ -14,8 +14,43 @@ use thiserror::Error;
 
 use crate::agent::Agent;
 
-const PACKAGE: &str = include_str!("../package.json");
-const LOCK: &str = include_str!("../package-lock.json");
+/// A set of agents that is pinned together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Release {
+    /// What the stories play with.
+    #[default]
+    Current,
+    /// At least 20 releases older.
+    Older20,
+    /// At least 40 releases older.
+    Older40,
+}
+
+impl Release {
+    /// Its `package.json`.
+    const fn package(self) -> &'static str {
+        match self {
+            Self::Current => include_str!("../package.json"),
+            Self::Older20 => include_str!("../versions/older-20/package.json"),
+            Self::Older40 => include_str!("../versions/older-40/package.json"),
+        }
+    }
+
+    /// Its lock file.
+    const fn lock(self) -> &'static str {
+        match self {
+            Self::Current => include_str!("../package-lock.json"),
+            Self::Older20 => include_str!("../versions/older-20/package-lock.json"),
+            Self::Older40 => include_str!("../versions/older-40/package-lock.json"),
+        }
+    }
+
+    /// The version of an agent in it.
+    pub fn version(self, agent: Agent) -> String {
+        let document: Value = serde_json::from_str(self.package()).unwrap_or_default();
+        document["dependencies"][package_name(agent)].as_str().unwrap_or("?").to_owned()
+    }
+}
 
 /// The installed agents.
 #[derive(Clone, Debug)]
@@ -52,16 +87,24 @@ impl Packages {
     /// # Errors
     /// Fails when they are not there and cannot be installed.
     pub fn ready() -> Result<Self, InstallError> {
+        Self::of(Release::Current)
+    }
+
+    /// The same for any release.
+    ///
+    /// # Errors
+    /// Fails when they are not there and cannot be installed.
+    pub fn of(release: Release) -> Result<Self, InstallError> {
         let strategy = etcetera::base_strategy::Xdg::new().map_err(|_no_home| InstallError::NoCache)?;
         let cache = strategy.cache_dir().join("agtmux-lab");
-        let root = cache.join(key());
+        let root = cache.join(key(release));
         let unwritable = |error| InstallError::Cache { path: cache.clone(), error };
         if !root.exists() {
             fs::create_dir_all(&cache).map_err(unwritable)?;
             let lock = File::create(cache.join("lock")).map_err(unwritable)?;
             lock.lock().map_err(unwritable)?;
             if !root.exists() {
-                install(&cache, &root)?;
+                install(release, &cache, &root)?;
             }
         }
         Ok(Self { root })
@@ -73,30 +116,32 @@ impl Packages {
     }
 }
 
-/// The version of an agent that is installed.
+/// The version of an agent that the stories play with.
 pub(crate) fn version(agent: Agent) -> String {
-    let package = match agent {
+    Release::Current.version(agent)
+}
+
+const fn package_name(agent: Agent) -> &'static str {
+    match agent {
         Agent::Claude => "@anthropic-ai/claude-code",
         Agent::Codex => "@openai/codex",
         Agent::Gemini => "@google/gemini-cli",
         Agent::Opencode => "opencode-ai",
         Agent::Copilot => "@github/copilot",
-    };
-    let document: Value = serde_json::from_str(PACKAGE).unwrap_or_default();
-    document["dependencies"][package].as_str().unwrap_or("?").to_owned()
+    }
 }
 
 /// A name for exactly these packages.
-fn key() -> String {
-    let hash = Sha256::new().chain_update(PACKAGE).chain_update(LOCK).finalize();
+fn key(release: Release) -> String {
+    let hash = Sha256::new().chain_update(release.package()).chain_update(release.lock()).finalize();
     hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn install(cache: &Path, root: &Path) -> Result<(), InstallError> {
+fn install(release: Release, cache: &Path, root: &Path) -> Result<(), InstallError> {
     let unwritable = |error| InstallError::Cache { path: cache.to_owned(), error };
     let fresh = tempfile::Builder::new().prefix("new-").tempdir_in(cache).map_err(unwritable)?;
-    fs::write(fresh.path().join("package.json"), PACKAGE).map_err(unwritable)?;
-    fs::write(fresh.path().join("package-lock.json"), LOCK).map_err(unwritable)?;
+    fs::write(fresh.path().join("package.json"), release.package()).map_err(unwritable)?;
+    fs::write(fresh.path().join("package-lock.json"), release.lock()).map_err(unwritable)?;
     // Not `npm ci`: it insists on packages for platforms that a registry may not carry. Versions and hashes are those
     // of the lock file all the same, and no script of a package is run.
     let output = Command::new("npm")

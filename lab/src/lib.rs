@@ -11,6 +11,7 @@ pub mod mail;
 pub mod model;
 mod place;
 pub mod play;
+pub mod record;
 pub mod report;
 pub mod ring;
 mod stage;

@@ -10,6 +10,7 @@ use agtmux_lab::alike::{self, Alike};
 use agtmux_lab::install::Packages;
 use agtmux_lab::model::Server;
 use agtmux_lab::play::{Manner, Outcome, agtmux_beside_us, play};
+use agtmux_lab::record::{self, VARIANTS, Variant, Wish};
 use agtmux_lab::story::Story;
 use agtmux_lab::{mail, report, ring, stories, typing};
 use agtmux_typist::report::failures;
@@ -42,6 +43,8 @@ enum Command {
     Type(TypeArguments),
     /// Let somebody type into agents, in the wrapper and without it, while they get mail, and say what became of each
     Mail(MailArguments),
+    /// Record agents in many states and settings, each with what is true of it
+    Record(RecordArguments),
     /// Let three agents talk over `sm` while somebody types into two of them and the daemon is killed
     Ring(RingArguments),
 }
@@ -54,6 +57,25 @@ struct RingArguments {
     /// Kill the daemon about every so many seconds
     #[arg(long)]
     kill_every: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+struct RecordArguments {
+    /// The agents: `claude`, `codex`, `gemini`, `opencode`, `copilot`
+    #[arg(required = true)]
+    agents: Vec<String>,
+    /// Only these variants; all by default
+    #[arg(long, value_name = "NAME")]
+    variant: Vec<String>,
+    /// Only these sessions of the takes
+    #[arg(long, value_name = "NAME")]
+    session: Vec<String>,
+    /// The folder that takes VARIANT/AGENT/CASE
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// How many agents run at once
+    #[arg(long, default_value_t = 2)]
+    jobs: usize,
 }
 
 #[derive(Debug, Args)]
@@ -167,6 +189,7 @@ async fn command(command: Command) -> Result<ExitCode> {
         Command::Run(arguments) => return run(arguments).await,
         Command::Alike(arguments) => return compare(arguments).await,
         Command::Type(arguments) => return type_into(arguments).await,
+        Command::Record(arguments) => return record_all(arguments).await,
         Command::Mail(arguments) => return mail_to(arguments).await,
         Command::Ring(arguments) => {
             let (packages, agtmux) = (Packages::ready()?, agtmux_beside_us()?);
@@ -230,6 +253,41 @@ async fn compare(arguments: AlikeArguments) -> Result<ExitCode> {
     }
     write!(stdout(), "{}", alike::report(&outcomes))?;
     Ok(if outcomes.iter().all(Alike::is_same) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+async fn record_all(arguments: RecordArguments) -> Result<ExitCode> {
+    let agents =
+        arguments.agents.iter().map(|name| Agent::from_name(name).with_context(|| format!("there is no agent {name}")));
+    let variants: Vec<_> = if arguments.variant.is_empty() {
+        VARIANTS.iter().collect()
+    } else {
+        let named = |name: &String| Variant::from_name(name).with_context(|| format!("there is no variant {name}"));
+        arguments.variant.iter().map(named).collect::<Result<_>>()?
+    };
+    let wish = Wish {
+        agents: agents.collect::<Result<_>>()?,
+        variants,
+        sessions: arguments.session,
+        out: arguments.out,
+        agtmux: agtmux_beside_us()?,
+    };
+    let seats = Arc::new(Semaphore::new(arguments.jobs.max(1)));
+    let mut recording = JoinSet::new();
+    for (index, job) in record::jobs(&wish)?.into_iter().enumerate() {
+        let seats = Arc::clone(&seats);
+        recording.spawn(async move {
+            let _seat = seats.acquire_owned().await?;
+            let recorded = job.record().await?;
+            write!(stdout(), "{recorded}")?;
+            Ok((index, recorded))
+        });
+    }
+    let recorded = in_order(recording).await?;
+    let (kept, dropped): (usize, usize) =
+        recorded.iter().fold((0, 0), |(kept, dropped), one| (kept + one.kept.len(), dropped + one.dropped.len()));
+    let broken = recorded.iter().filter(|one| one.broken.is_some()).count();
+    writeln!(stdout(), "{kept} recordings kept, {dropped} dropped, {broken} sessions broken off")?;
+    Ok(if dropped + broken == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 async fn type_into(arguments: TypeArguments) -> Result<ExitCode> {

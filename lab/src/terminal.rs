@@ -76,6 +76,30 @@ impl Terminal {
         self.tmux(&[&look[..], &[";", "capture-pane", "-e", "-p", "-t", pane]].concat()).await
     }
 
+    /// The values of these formats, one per line, and the pane with and without colours: all of the same moment.
+    pub(crate) async fn pictures(&self, formats: &[&str]) -> Result<(String, String, String)> {
+        const CUT: &str = "<<<lab: next>>>\n";
+        let pane = self.pane.as_str();
+        let formats: Vec<_> = formats.iter().map(|name| format!("#{{{name}}}")).collect();
+        let formats = format!("{}\n{}", formats.join("\n"), CUT.trim_end());
+        let look = ["display-message", "-p", "-t", pane, &formats, ";", "capture-pane", "-e", "-p", "-t", pane];
+        let plain = [";", "display-message", "-p", CUT.trim_end(), ";", "capture-pane", "-p", "-t", pane];
+        let all = self.tmux(&[&look[..], &plain[..]].concat()).await?;
+        let mut parts = all.splitn(3, CUT).map(str::to_owned);
+        let mut next = || parts.next().context("tmux showed less than it was asked for");
+        Ok((next()?, next()?, next()?))
+    }
+
+    /// Sets an option of the window.
+    pub(crate) async fn set_window(&self, option: &str, value: &str) -> Result<()> {
+        self.tmux(&["set", "-w", "-t", &self.pane, option, value]).await.map(drop)
+    }
+
+    /// Gives the pane a title.
+    pub(crate) async fn entitle(&self, title: &str) -> Result<()> {
+        self.tmux(&["select-pane", "-t", &self.pane, "-T", title]).await.map(drop)
+    }
+
     /// Sets an option of the server.
     pub(crate) async fn set(&self, option: &str, value: &str) -> Result<()> {
         self.tmux(&["set", "-s", option, value]).await.map(drop)

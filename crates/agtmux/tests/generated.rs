@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use agtmux::accuracy::Selection;
 use agtmux_wire::error::ErrorCode;
 use agtmux_wire::{daemon, error, event, explain, list, stream, target};
 use schemars::schema_for;
@@ -62,19 +63,23 @@ fn schemas() {
 
 #[test]
 fn accuracy() {
-    let recordings = Path::new(env!("CARGO_MANIFEST_DIR")).join("../agents/fixtures/recordings");
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../agents/fixtures");
+    let directories = ["recordings", "variants"].map(|name| fixtures.join(name));
     let registry = agtmux_agents::Registry::builtin();
     let sets = agtmux::accuracy::Sources::EACH;
-    let measured = agtmux::accuracy::run(&registry, &recordings, None, &sets).unwrap();
+    let measured = agtmux::accuracy::run(&registry, &directories, &Selection::default(), &sets).unwrap();
+    let (variants, versions) = measured.markdown_apart();
     let text = format!(
-        "# Accuracy\n\n{}{}",
+        "# Accuracy\n\n{}{}\n## By variant\n\n{}{variants}\n## By version\n\n{versions}",
         "How often agtmux is right about recorded states of the real agents, read by the code that the daemon uses. A\n\
          recording is a moment: an agent that starts, works, waits for an approval, was interrupted, failed, exited. Each set of\n\
          sources is measured alone; hooks of a moment are those of the step that led to it, so many moments have none.\n\n\
          *Confident wrong*: a wrong state with confidence `high`. *Enter right*: whether it was known what text and Enter would\n\
          do. *Wrong safe*: it was called safe to type where it was not; that must never happen.\n\n\
          `agtmux bench accuracy` measures it again, `--fixtures DIR` on other recordings.\n\n",
-        measured.markdown()
+        measured.markdown(),
+        "A variant is a setting that recordings were made in: a size, a theme, a mode, an older release. All sources count,\n\
+         except in the column of the screen alone. `agtmux-lab record` makes such recordings (`lab/README.md`).\n\n",
     );
     check("accuracy.md", &text);
 }

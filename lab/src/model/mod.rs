@@ -13,4 +13,4 @@ pub mod script;
 mod server;
 mod tools;
 
-pub use server::{Asked, Server};
+pub use server::{Asked, Server, Turn};

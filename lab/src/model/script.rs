@@ -131,6 +131,11 @@ pub fn has_act(text: &str) -> bool {
     acts(text).is_some()
 }
 
+/// How long a summary is to take, if whoever asks for it says so by `hang:SECONDS`.
+pub(super) fn silence_wanted(text: &str) -> Duration {
+    text.rsplit_once("hang:").map_or(Duration::ZERO, |(_, rest)| seconds(rest))
+}
+
 /// A reply of one text.
 pub fn say(text: &str) -> Reply {
     speak(vec![Beat::Text(text.to_owned())])

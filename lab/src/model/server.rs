@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::conversation::Request;
-use super::dialect::{Answer, fill, openai_error, pieces};
+use super::dialect::{Answer, Piece, fill, openai_error, pieces};
 use super::script::{self, Beat, Failure, Reply};
 use super::{anthropic, chat, gemini, responses};
 
@@ -48,6 +48,23 @@ pub struct Asked {
     pub outside: bool,
 }
 
+/// How far the model is with an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// It has not ended yet.
+    Answering,
+    /// It ended, and asks for nothing.
+    Ended,
+    /// It ended with the use of a tool. The agent has not come back with the result.
+    Used,
+    /// The agent hung up before the end.
+    HungUp,
+    /// It was an HTTP error.
+    Failed,
+    /// The connection broke.
+    Cut,
+}
+
 impl Server {
     /// Starts a server on a free port of the loopback interface.
     ///
@@ -72,6 +89,11 @@ impl Server {
         lock(&self.record.said).clone()
     }
 
+    /// How far the newest answer of the conversation is; none if nothing was asked yet.
+    pub fn turn(&self) -> Option<Turn> {
+        lock(&self.record.turn).map(|(_, turn)| turn)
+    }
+
     /// Everything that was asked so far.
     pub fn asked(&self) -> Vec<Asked> {
         lock(&self.record.asked).clone()
@@ -90,6 +112,37 @@ struct Record {
     asked: Mutex<Vec<Asked>>,
     said: Mutex<Vec<String>>,
     failures: Mutex<BTreeMap<(String, usize), u32>>,
+    turn: Mutex<Option<(u64, Turn)>>,
+}
+
+/// One answer of the conversation while it is given. Dropped before it is told how it ended, the agent hung up.
+#[derive(Debug)]
+struct Answering {
+    record: Arc<Record>,
+    id: u64,
+}
+
+impl Answering {
+    fn begin(record: &Arc<Record>, id: u64) -> Self {
+        *lock(&record.turn) = Some((id, Turn::Answering));
+        Self { record: Arc::clone(record), id }
+    }
+
+    fn becomes(&self, turn: Turn) {
+        // A later answer may have begun meanwhile.
+        if let Some((_, current)) = lock(&self.record.turn).as_mut().filter(|(id, _)| *id == self.id) {
+            *current = turn;
+        }
+    }
+}
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        let unfinished = *lock(&self.record.turn) == Some((self.id, Turn::Answering));
+        if unfinished {
+            self.becomes(Turn::HungUp);
+        }
+    }
 }
 
 impl Record {
@@ -187,14 +240,38 @@ async fn answer(State(record): State<Arc<Record>>, http: HttpRequest) -> Respons
     record.hear(&request);
     let reply = decide(&request, &record);
     let id = record.note(asked, body.to_string(), &told(&request, &reply), false);
+    let answering = (!is_aside(&request)).then(|| Answering::begin(&record, id));
     match reply {
-        Reply::Fail(failure) => fail(dialect, failure),
+        Reply::Fail(failure) => {
+            if let Some(answering) = answering {
+                answering.becomes(Turn::Failed);
+            }
+            fail(dialect, failure)
+        }
         Reply::Speak { silence, beats } => {
             tokio::time::sleep(silence).await;
             let writer = dialect.writer(id, &request);
-            if request.streamed { streamed(writer, request, beats) } else { whole(writer, &request, &beats).await }
+            if request.streamed {
+                streamed(writer, request, beats, answering)
+            } else {
+                whole(writer, &request, &beats, answering).await
+            }
         }
     }
+}
+
+/// Whether a request is no part of the conversation: a title, a summary, a suggestion.
+fn is_aside(request: &Request) -> bool {
+    let prompt = &request.prompt;
+    request.schema.is_some()
+        || request.tools.is_empty()
+        || is_summary(prompt)
+        || prompt.starts_with("[SUGGESTION MODE")
+        || prompt.starts_with("Generate a concise")
+}
+
+fn is_summary(prompt: &str) -> bool {
+    prompt.contains("Do NOT call any tools") && prompt.contains("<summary>")
 }
 
 /// Requests without tools are not part of the conversation: titles, summaries, who speaks next. They never fail or wait.
@@ -204,8 +281,10 @@ fn decide(request: &Request, record: &Record) -> Reply {
             json!({ "title": "Lab title", "next_speaker": "user", "reasoning": "lab", "model_choice": "flash" });
         return script::say(&fill(schema, &known).to_string());
     }
-    if request.prompt.contains("Do NOT call any tools") && request.prompt.contains("<summary>") {
-        return script::say("<analysis>lab</analysis>\n<summary>A summary of the lab.</summary>");
+    if is_summary(&request.prompt) {
+        let summary = "<analysis>lab</analysis>\n<summary>A summary of the lab.</summary>";
+        let beats = vec![Beat::Text(summary.to_owned())];
+        return Reply::Speak { silence: script::silence_wanted(&request.prompt), beats };
     }
     if request.tools.is_empty() || request.prompt.starts_with("[SUGGESTION MODE") {
         return script::say("Lab title");
@@ -244,19 +323,32 @@ fn fail(dialect: Dialect, failure: Failure) -> Response {
     }
 }
 
-async fn whole(mut writer: Box<dyn Answer>, request: &Request, beats: &[Beat]) -> Response {
+async fn whole(
+    mut writer: Box<dyn Answer>,
+    request: &Request,
+    beats: &[Beat],
+    answering: Option<Answering>,
+) -> Response {
     for beat in beats {
         if let Beat::Wait(time) = beat {
             tokio::time::sleep(*time).await;
         }
     }
     let pieces: Vec<_> = beats.iter().flat_map(|beat| pieces(beat, request)).collect();
+    if let Some(answering) = answering {
+        answering.becomes(ending(&pieces));
+    }
     Json(writer.whole(&pieces)).into_response()
 }
 
-fn streamed(writer: Box<dyn Answer>, request: Request, beats: Vec<Beat>) -> Response {
+/// How an answer of these pieces ends.
+fn ending(pieces: &[Piece]) -> Turn {
+    if pieces.iter().any(|piece| matches!(piece, Piece::Use(_))) { Turn::Used } else { Turn::Ended }
+}
+
+fn streamed(writer: Box<dyn Answer>, request: Request, beats: Vec<Beat>, answering: Option<Answering>) -> Response {
     let (sender, receiver) = mpsc::channel(1);
-    tokio::spawn(send(writer, request, beats, sender));
+    tokio::spawn(send(writer, request, beats, sender, answering));
     let chunks =
         stream::unfold(receiver, |mut receiver| async { receiver.recv().await.map(|chunk| (chunk, receiver)) });
     ([(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache")], Body::from_stream(chunks))
@@ -269,7 +361,9 @@ async fn send(
     request: Request,
     beats: Vec<Beat>,
     sender: mpsc::Sender<io::Result<Bytes>>,
+    answering: Option<Answering>,
 ) {
+    let all: Vec<_> = beats.iter().flat_map(|beat| pieces(beat, &request)).collect();
     let text = |events: Vec<super::dialect::Event>| -> Bytes {
         events.iter().map(super::dialect::Event::to_text).collect::<String>().into()
     };
@@ -301,6 +395,9 @@ async fn send(
         if sender.send(chunk).await.is_err() {
             return;
         }
+    }
+    if let Some(answering) = answering {
+        answering.becomes(if beats.contains(&Beat::Cut) { Turn::Cut } else { ending(&all) });
     }
 }
 

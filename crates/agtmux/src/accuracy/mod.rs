@@ -7,7 +7,7 @@ mod recording;
 mod replay;
 mod report;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use agtmux_agents::Registry;
 use thiserror::Error;
@@ -65,21 +65,34 @@ pub enum AccuracyError {
     NoRecordings { path: PathBuf },
 }
 
-/// Measures every recording below a directory, `AGENT/CASE/…`, for each of the sets of sources.
+/// What is measured.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    /// Only recordings of this agent.
+    pub agent: Option<String>,
+    /// Only recordings of this variant.
+    pub variant: Option<String>,
+}
+
+/// Measures every recording below some directories, `AGENT/CASE` or `VARIANT/AGENT/CASE`, for each of the sets of sources.
 ///
 /// # Errors
 /// A recording that cannot be read is an error: left out it would make the numbers look better than they are.
 pub fn run(
     registry: &Registry,
-    directory: &Path,
-    agent: Option<&str>,
+    directories: &[PathBuf],
+    selection: &Selection,
     sets: &[Sources],
 ) -> Result<Accuracy, AccuracyError> {
-    let recordings = recording::read_all(directory, agent)?;
     let mut accuracy = Accuracy::default();
-    for recording in &recordings {
-        for set in sets {
-            accuracy.add(recording, *set, &measure(registry, recording, *set));
+    for directory in directories {
+        let recordings = recording::read_all(directory, selection.agent.as_deref())?;
+        let is_wanted =
+            |recording: &&Recording| selection.variant.as_ref().is_none_or(|name| *name == recording.variant);
+        for recording in recordings.iter().filter(is_wanted) {
+            for set in sets {
+                accuracy.add(recording, *set, &measure(registry, recording, *set));
+            }
         }
     }
     Ok(accuracy)
@@ -87,29 +100,70 @@ pub fn run(
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
+    use std::fs;
+    use std::path::{Path, PathBuf};
 
     use agtmux_agents::Registry;
     use serde_json::Value;
 
-    use super::{Accuracy, Sources, run};
+    use super::{Accuracy, Selection, Sources, run};
+
+    fn fixtures(name: &str) -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../agents/fixtures").join(name)
+    }
 
     fn of_checkout(agent: Option<&str>, sets: &[Sources]) -> Accuracy {
-        let recordings = Path::new(env!("CARGO_MANIFEST_DIR")).join("../agents/fixtures/recordings");
-        run(&Registry::builtin(), &recordings, agent, sets).expect("readable recordings")
+        let selection = Selection { agent: agent.map(str::to_owned), variant: None };
+        let directories = [fixtures("recordings"), fixtures("variants")];
+        run(&Registry::builtin(), &directories, &selection, sets).expect("readable recordings")
     }
 
     #[test]
     fn what_is_promised_holds_for_all_recordings() {
         let accuracy = of_checkout(None, &[Sources::All, Sources::Screen]);
         let (all, screen) = (accuracy.total(Sources::All), accuracy.total(Sources::Screen));
-        assert!(all.n >= 141, "only {} recordings", all.n);
-        assert!(all.right * 100 >= all.n * 99 && all.confident_wrong == 0, "{}", accuracy.text());
-        assert!(screen.right * 100 >= screen.n * 95, "{}", accuracy.text());
+        assert!(all.n >= 200, "only {} recordings", all.n);
+        assert!(all.right * 1_000 >= all.n * 997 && all.confident_wrong == 0, "{}", accuracy.text());
+        assert!(screen.right * 100 >= screen.n * 97, "{}", accuracy.text());
         assert!(screen.confident_wrong * 100 <= screen.n, "{}", accuracy.text());
-        for score in [all, screen] {
-            assert_eq!((score.enter.right, score.enter.wrong_safe), (score.n, 0), "{}", accuracy.text());
+        for score in [&all, &screen] {
+            assert_eq!(score.enter.wrong_safe, 0, "{}", accuracy.text());
+            assert!(score.enter.right * 100 >= score.enter.n * 96, "{}", accuracy.text());
         }
+        for (variant, score) in accuracy.of_variants(Sources::All) {
+            assert!(score.right * 100 >= score.n * 97, "{variant}: {}", accuracy.text());
+        }
+    }
+
+    #[test]
+    fn a_folder_above_the_agents_is_a_variant() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let copy = |from: &str, to: &str| {
+            let to = folder.path().join(to);
+            fs::create_dir_all(&to).expect("a folder");
+            for entry in fs::read_dir(fixtures("recordings").join(from)).expect("a recording") {
+                let entry = entry.expect("a file");
+                fs::copy(entry.path(), to.join(entry.file_name())).expect("a copy");
+            }
+        };
+        copy("claude/start", "claude/start");
+        copy("claude/start", "light/claude/start");
+        copy("codex/start", "light/codex/start");
+        let selection = |agent: Option<&str>, variant: Option<&str>| {
+            let selection = Selection { agent: agent.map(str::to_owned), variant: variant.map(str::to_owned) };
+            run(&Registry::builtin(), &[folder.path().to_owned()], &selection, &[Sources::All]).expect("recordings")
+        };
+        let count = |accuracy: &Accuracy| {
+            accuracy.of_variants(Sources::All).into_iter().map(|(name, score)| (name, score.n)).collect::<Vec<_>>()
+        };
+        let counted =
+            |counts: &[(&str, usize)]| counts.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect::<Vec<_>>();
+        assert_eq!(count(&selection(None, None)), counted(&[("default", 1), ("light", 2)]));
+        assert_eq!(count(&selection(Some("codex"), None)), counted(&[("light", 1)]));
+        assert_eq!(count(&selection(None, Some("default"))), counted(&[("default", 1)]));
+        let document = serde_json::to_value(selection(None, None)).expect("JSON");
+        assert_eq!(document["variants"]["light"]["codex"]["all"]["n"], 1);
+        assert_eq!(document["versions"]["claude"]["2.1.325"]["all"]["n"], 2);
     }
 
     #[test]
@@ -120,7 +174,7 @@ mod tests {
         let keys = |value: &Value| value.as_object().expect("an object").keys().cloned().collect::<Vec<_>>();
         assert_eq!(keys(score), ["confident_wrong", "enter", "misses", "n", "right", "unknown", "wrong"]);
         assert_eq!(keys(&score["enter"]), ["misses", "n", "right", "wrong_safe"]);
-        assert_eq!(keys(&score["misses"][0]), ["case", "confidence", "got", "want"]);
+        assert_eq!(keys(&score["misses"][0]), ["case", "confidence", "got", "variant", "want"]);
         let counted = ["right", "wrong", "unknown"].map(|key| score[key].as_u64().expect("a number"));
         assert_eq!(score["n"].as_u64(), Some(counted.iter().sum()));
     }
@@ -128,7 +182,8 @@ mod tests {
     #[test]
     fn a_directory_without_recordings_is_an_error() {
         let nowhere = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-        let refusal = run(&Registry::builtin(), &nowhere, None, &[Sources::All]).expect_err("no recordings there");
+        let refusal = run(&Registry::builtin(), &[nowhere], &Selection::default(), &[Sources::All])
+            .expect_err("no recordings there");
         assert!(refusal.to_string().starts_with("there are no recordings in "), "{refusal}");
     }
 }

@@ -1,5 +1,6 @@
 //! A recorded state of a real agent, read from its directory.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -15,6 +16,10 @@ use super::AccuracyError;
 #[derive(Clone, Debug)]
 pub struct Recording {
     pub agent: String,
+    /// The circumstances it was made in, such as `narrow`.
+    pub variant: String,
+    /// The version of the agent; `?` if the recording does not say it.
+    pub version: String,
     pub case: String,
     pub truth: Truth,
     /// The screen as `capture-pane -e -p` gave it.
@@ -60,6 +65,9 @@ pub struct Pane {
     pub processes: Vec<Process>,
 }
 
+/// The variant of recordings that name none.
+pub(super) const PLAIN: &str = "default";
+
 impl Recording {
     /// Reads the recording in a directory `AGENT/CASE`.
     ///
@@ -69,7 +77,7 @@ impl Recording {
         let name =
             |path: Option<&Path>| path.and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned();
         let whole = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
-        read(&name(whole.parent()), name(Some(&whole)), folder)
+        read(PLAIN, &name(whole.parent()), name(Some(&whole)), folder)
     }
 
     /// The agent that the processes of the pane show.
@@ -91,28 +99,56 @@ impl Recording {
     }
 }
 
-/// All recordings below a directory, of one agent if one is named, in order.
+/// All recordings below a directory, of one agent if one is named, in order. They are kept as `AGENT/CASE`, or as
+/// `VARIANT/AGENT/CASE`.
 pub(super) fn read_all(directory: &Path, agent: Option<&str>) -> Result<Vec<Recording>, AccuracyError> {
     let mut recordings = Vec::new();
-    for agent_folder in folders(directory)?.into_iter().filter(|(name, _)| agent.is_none_or(|agent| agent == name)) {
-        for (case, folder) in folders(&agent_folder.1)? {
-            if folder.join("truth.json").is_file() {
-                recordings.push(read(&agent_folder.0, case, &folder)?);
+    let versions = versions(directory)?;
+    let is_wanted = |name: &str| agent.is_none_or(|agent| agent == name);
+    for (outer, outer_folder) in folders(directory)? {
+        for (inner, inner_folder) in folders(&outer_folder)? {
+            if is_recording(&inner_folder) {
+                if is_wanted(&outer) {
+                    recordings.push(read(PLAIN, &outer, inner, &inner_folder)?);
+                }
+                continue;
+            }
+            for (case, folder) in folders(&inner_folder)? {
+                if is_wanted(&inner) && is_recording(&folder) {
+                    recordings.push(read(&outer, &inner, case, &folder)?);
+                }
             }
         }
     }
     if recordings.is_empty() {
         return Err(AccuracyError::NoRecordings { path: directory.to_owned() });
     }
+    for recording in recordings.iter_mut().filter(|recording| recording.version == "?") {
+        if let Some(version) = versions.get(&recording.agent) {
+            recording.version.clone_from(version);
+        }
+    }
     Ok(recordings)
 }
 
-fn read(agent: &str, case: String, folder: &Path) -> Result<Recording, AccuracyError> {
+/// The versions of the agents whose recordings do not say it, from `versions.json` beside them.
+fn versions(directory: &Path) -> Result<BTreeMap<String, String>, AccuracyError> {
+    let path = directory.join("versions.json");
+    if path.exists() { json(&path) } else { Ok(BTreeMap::new()) }
+}
+
+fn is_recording(folder: &Path) -> bool {
+    folder.join("truth.json").is_file()
+}
+
+fn read(variant: &str, agent: &str, case: String, folder: &Path) -> Result<Recording, AccuracyError> {
     let meta_path = folder.join("meta.json");
     let meta: Value = json(&meta_path)?;
     let malformed = |what: &str| AccuracyError::Malformed { path: meta_path.clone(), what: what.to_owned() };
     Ok(Recording {
         agent: agent.to_owned(),
+        variant: variant.to_owned(),
+        version: meta.get("version").and_then(Value::as_str).unwrap_or("?").to_owned(),
         case,
         truth: json(&folder.join("truth.json"))?,
         screen: bytes(&folder.join("screen.ansi"))?,

@@ -7,13 +7,21 @@ use agtmux_core::state::{Confidence, State};
 use serde::Serialize;
 
 use super::Sources;
-use super::recording::Recording;
+use super::recording::{PLAIN, Recording};
 use super::replay::Measured;
 
-/// How often agtmux was right, by agent and set of sources.
+/// Scores by set of sources.
+type Sets = BTreeMap<&'static str, Score>;
+
+/// How often agtmux was right, by set of sources.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Accuracy {
-    pub agents: BTreeMap<String, BTreeMap<&'static str, Score>>,
+    /// By agent.
+    pub agents: BTreeMap<String, Sets>,
+    /// By variant and agent.
+    pub variants: BTreeMap<String, BTreeMap<String, Sets>>,
+    /// By agent and version of it.
+    pub versions: BTreeMap<String, BTreeMap<String, Sets>>,
 }
 
 /// How often the state was right.
@@ -50,6 +58,7 @@ pub struct EnterScore {
 /// A recording that was not read right.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Miss {
+    pub variant: String,
     pub case: String,
     pub want: String,
     pub got: String,
@@ -58,26 +67,24 @@ pub struct Miss {
 
 impl Accuracy {
     pub(super) fn add(&mut self, recording: &Recording, sources: Sources, measured: &Measured) {
-        let sets = self.agents.entry(recording.agent.clone()).or_default();
-        let score = sets.entry(sources.name()).or_default();
-        score.add_state(recording, measured);
-        score.add_enter(recording, measured);
+        let agent = || recording.agent.clone();
+        let of_variant = self.variants.entry(recording.variant.clone()).or_default().entry(agent()).or_default();
+        let of_version = self.versions.entry(agent()).or_default().entry(recording.version.clone()).or_default();
+        for sets in [self.agents.entry(agent()).or_default(), of_variant, of_version] {
+            let score = sets.entry(sources.name()).or_default();
+            score.add_state(recording, measured);
+            score.add_enter(recording, measured);
+        }
     }
 
     /// The sum over all agents.
     pub fn total(&self, sources: Sources) -> Score {
-        let mut total = Score::default();
-        for score in self.agents.values().filter_map(|sets| sets.get(sources.name())) {
-            total.n += score.n;
-            total.right += score.right;
-            total.wrong += score.wrong;
-            total.confident_wrong += score.confident_wrong;
-            total.unknown += score.unknown;
-            total.enter.n += score.enter.n;
-            total.enter.right += score.enter.right;
-            total.enter.wrong_safe += score.enter.wrong_safe;
-        }
-        total
+        Score::sum(self.agents.values(), sources)
+    }
+
+    /// The sum over all agents, for each variant.
+    pub fn of_variants(&self, sources: Sources) -> Vec<(String, Score)> {
+        self.variants.iter().map(|(name, agents)| (name.clone(), Score::sum(agents.values(), sources))).collect()
     }
 
     /// For people: the numbers, then every miss and what was taken for what.
@@ -94,16 +101,38 @@ impl Accuracy {
                 score.n, score.right, score.wrong, score.confident_wrong, score.unknown,
             );
         }
+        if self.variants.len() > 1 {
+            let _ = writeln!(
+                text,
+                "\n{:<24} {:<7} {:>4} {:>6} {:>15} {:>8} {:>7} {:>11}",
+                "VARIANT", "SOURCES", "N", "RIGHT", "CONFIDENT-WRONG", "UNKNOWN", "ENTER", "WRONG-SAFE"
+            );
+            for sources in Sources::EACH {
+                for (variant, score) in self.of_variants(sources).iter().filter(|(_, score)| score.n > 0) {
+                    let (enter, wrong_safe) = score.enter.columns();
+                    let _ = writeln!(
+                        text,
+                        "{variant:<24} {:<7} {:>4} {:>6} {:>15} {:>8} {enter:>7} {wrong_safe:>11}",
+                        sources.name(),
+                        score.n,
+                        score.right,
+                        score.confident_wrong,
+                        score.unknown,
+                    );
+                }
+            }
+        }
         for (agent, sources, score) in self.rows() {
             for ((want, got), count) in score.confusion.iter().filter(|((want, got), _)| want != got) {
                 let _ = writeln!(text, "\n{agent}, {sources}: {want} taken for {got}, {count} times");
                 let these = |miss: &&Miss| (&miss.want, &miss.got) == (want, got);
                 for miss in score.misses.iter().filter(these) {
-                    let _ = writeln!(text, "  {} ({})", miss.case, miss.confidence);
+                    let _ = writeln!(text, "  {} ({})", miss.name(), miss.confidence);
                 }
             }
             for miss in &score.enter.misses {
-                let Miss { case, want, got, .. } = miss;
+                let Miss { want, got, .. } = miss;
+                let case = miss.name();
                 let _ = writeln!(text, "\n{agent}, {sources}: Enter in {case} would {want}, was taken for {got}");
             }
         }
@@ -138,6 +167,35 @@ impl Accuracy {
         text
     }
 
+    /// The tables of the documentation by variant and by version: all sources, and the screen alone.
+    pub fn markdown_apart(&self) -> (String, String) {
+        let groups = |outer: &BTreeMap<String, BTreeMap<String, Sets>>, heads: [&str; 2]| {
+            let mut text = format!(
+                "| {} | {} | recordings | right | confident wrong | by the screen alone | Enter right | wrong safe |\n\
+                 |---|---|---:|---:|---:|---:|---:|---:|\n",
+                heads[0], heads[1],
+            );
+            for (first, inner) in outer {
+                for (second, sets) in inner {
+                    let of = |sources: Sources| sets.get(sources.name()).cloned().unwrap_or_default();
+                    let (all, screen) = (of(Sources::All), of(Sources::Screen));
+                    let (enter, wrong_safe) = all.enter.columns();
+                    let _ = writeln!(
+                        text,
+                        "| {first} | {second} | {} | {} ({:.1} %) | {} | {} | {enter} | {wrong_safe} |",
+                        all.n,
+                        all.right,
+                        percent(all.right, all.n),
+                        all.confident_wrong,
+                        screen.right,
+                    );
+                }
+            }
+            text
+        };
+        (groups(&self.variants, ["variant", "agent"]), groups(&self.versions, ["agent", "version"]))
+    }
+
     fn rows(&self) -> impl Iterator<Item = (&str, &'static str, &Score)> {
         self.agents.iter().flat_map(|(agent, sets)| {
             let set = |sources: Sources| sets.get(sources.name()).map(|score| (agent.as_str(), sources.name(), score));
@@ -146,7 +204,29 @@ impl Accuracy {
     }
 }
 
+impl Miss {
+    /// The case as its directories name it.
+    fn name(&self) -> String {
+        if self.variant == PLAIN { self.case.clone() } else { format!("{}/{}", self.variant, self.case) }
+    }
+}
+
 impl Score {
+    fn sum<'a>(every: impl Iterator<Item = &'a Sets>, sources: Sources) -> Self {
+        let mut total = Self::default();
+        for score in every.filter_map(|sets| sets.get(sources.name())) {
+            total.n += score.n;
+            total.right += score.right;
+            total.wrong += score.wrong;
+            total.confident_wrong += score.confident_wrong;
+            total.unknown += score.unknown;
+            total.enter.n += score.enter.n;
+            total.enter.right += score.enter.right;
+            total.enter.wrong_safe += score.enter.wrong_safe;
+        }
+        total
+    }
+
     fn add_state(&mut self, recording: &Recording, measured: &Measured) {
         let want = &recording.truth.states;
         let got = measured.state.map_or("no agent", State::name);
@@ -165,6 +245,7 @@ impl Score {
         *self.confusion.entry((want.clone(), taken_for)).or_default() += 1;
         if !right {
             self.misses.push(Miss {
+                variant: recording.variant.clone(),
                 case: recording.case.clone(),
                 want,
                 got: got.to_owned(),
@@ -184,6 +265,7 @@ impl Score {
         self.enter.wrong_safe += usize::from(!right && enter.is_safe());
         if !right {
             self.enter.misses.push(Miss {
+                variant: recording.variant.clone(),
                 case: recording.case.clone(),
                 want: want.clone(),
                 got: enter.name().to_owned(),
