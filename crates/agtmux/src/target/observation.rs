@@ -80,6 +80,11 @@ impl Paint {
     pub fn take(&self) -> bool {
         self.fresh.swap(false, Ordering::AcqRel)
     }
+
+    /// Whether anybody but the holder still has it, as the reader of the pane's stream does until the stream ends.
+    pub fn is_read(&self) -> bool {
+        Arc::strong_count(&self.fresh) > 1
+    }
 }
 
 /// How the connection to a tmux server stands.

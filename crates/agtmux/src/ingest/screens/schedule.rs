@@ -88,6 +88,9 @@ pub(super) enum Outcome {
 #[derive(Default)]
 pub(super) struct Schedule {
     panes: BTreeMap<PaneKey, Watched>,
+    /// Panes whose output is read although no agent is known there yet. Their next agent starts with this, so that a
+    /// silent one is not taken for one whose output cannot be read.
+    vacant: BTreeMap<PaneKey, Paint>,
 }
 
 struct Watched {
@@ -111,8 +114,7 @@ impl Schedule {
     /// A pane was painted.
     pub(super) fn painted(&mut self, paint: Paint, now: Instant) {
         let Some(watched) = self.panes.get_mut(&paint.pane) else {
-            // Whoever comes to live there wants to be told of the next.
-            paint.take();
+            self.vacate(paint);
             return;
         };
         watched.paint = Some(paint);
@@ -124,10 +126,15 @@ impl Schedule {
     pub(super) fn meet(&mut self, members: &Roster, is_wanted: impl Fn(&Member) -> bool, now: Instant) {
         let mut known = std::mem::take(&mut self.panes);
         for member in members.values() {
-            let is_known = known.get(&member.pane).is_some_and(|watched| watched.member.runtime == member.runtime);
-            let before = if is_known { known.remove(&member.pane) } else { None };
-            let is_new = before.is_none();
-            let mut watched = before.unwrap_or_else(|| Watched::new(member.clone(), now));
+            let before = known.remove(&member.pane);
+            let is_new = before.as_ref().is_none_or(|watched| watched.member.runtime != member.runtime);
+            let mut watched = match before {
+                Some(watched) if !is_new => watched,
+                before => {
+                    let paint = before.and_then(|watched| watched.paint);
+                    Watched::new(member.clone(), paint.or_else(|| self.vacant.remove(&member.pane)), now)
+                }
+            };
             let was_wanted = std::mem::replace(&mut watched.wanted, is_wanted(member));
             watched.member = member.clone();
             match (watched.wanted, was_wanted) {
@@ -137,9 +144,16 @@ impl Schedule {
             }
             self.panes.insert(member.pane.clone(), watched);
         }
+        self.vacant.retain(|_, paint| paint.is_read());
         for paint in known.into_values().filter_map(|watched| watched.paint) {
-            paint.take();
+            self.vacate(paint);
         }
+    }
+
+    /// Keeps the paint of a pane without an agent; the next one there is told of the next paint.
+    fn vacate(&mut self, paint: Paint) {
+        paint.take();
+        self.vacant.insert(paint.pane.clone(), paint);
     }
 
     /// When there is something to do next.
@@ -177,6 +191,7 @@ impl Schedule {
             return;
         };
         watched.glance = Some(looked.glance);
+        watched.paint.take_if(|paint| !paint.is_read());
         match (looked.look, looked.outcome, looked.at_rest) {
             (Look::Renew, _, _) => {}
             (Look::Capture, Outcome::News, _) => (watched.rest, watched.patience) = (REST, RESTLESS),
@@ -198,11 +213,11 @@ impl Schedule {
 }
 
 impl Watched {
-    fn new(member: Arc<Member>, now: Instant) -> Self {
+    fn new(member: Arc<Member>, paint: Option<Paint>, now: Instant) -> Self {
         Self {
             member,
             wanted: false,
-            paint: None,
+            paint,
             unseen_since: Some(now),
             due: None,
             rest: REST,

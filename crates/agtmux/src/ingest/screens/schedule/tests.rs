@@ -258,6 +258,28 @@ fn paint_of_nobody_is_told_again_when_somebody_is_there() {
     assert_eq!(stage.pause(), Some(REST), "it is not deaf");
 }
 
+/// A pane whose stream is read and silent must not be captured every two seconds.
+#[test]
+fn a_silent_pane_whose_stream_came_before_its_agent_is_not_polled() {
+    let mut stage = Stage::new();
+    let paint = paint(0);
+    stage.paint(&paint);
+    stage.live(0, "rt0");
+    assert_eq!(stage.look_after(FIRST_LOOK, Outcome::News), [(0, Look::Capture)]);
+    assert_eq!(stage.look_after(RENEW, Outcome::Same), [(0, Look::Renew)]);
+    stage.live(0, "rt1");
+    assert_eq!(stage.look_after(FIRST_LOOK, Outcome::News), [(0, Look::Capture)]);
+    assert_eq!(stage.pause(), Some(RENEW));
+}
+
+#[test]
+fn a_pane_whose_stream_ended_is_looked_at_every_now_and_then() {
+    let (mut stage, paint) = Stage::at_rest();
+    drop(paint);
+    stage.look_after(RENEW, Outcome::Same);
+    assert_eq!(stage.look_after(DEAF, Outcome::Same), [(0, Look::Capture)]);
+}
+
 #[test]
 fn each_pane_has_its_own_time() {
     let mut stage = Stage::new();
