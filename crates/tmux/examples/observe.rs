@@ -13,7 +13,7 @@ use std::time::Duration;
 use agtmux_tmux::hook_queue::HookQueue;
 use agtmux_tmux::janitor;
 use agtmux_tmux::list::{self, Detail};
-use agtmux_tmux::pipe::{PipeReceiver, helper};
+use agtmux_tmux::pipe::{Freed, PipeReceiver, helper};
 use agtmux_tmux::plain::Plain;
 use agtmux_tmux::session::{HiddenSession, hidden};
 use tokio::io::AsyncReadExt;
@@ -60,7 +60,7 @@ async fn observe_plainly(socket: &str) -> Result<(), Box<dyn Error>> {
 }
 
 async fn pipe_all(session: &HiddenSession, path: &str) -> Result<(), Box<dyn Error>> {
-    let receiver = PipeReceiver::bind(Path::new(path))?;
+    let receiver = PipeReceiver::bind(Path::new(path), Freed::ByTmux)?;
     let helper = [std::env::current_exe()?.into(), "--pass".into()];
     let mut armed = 0;
     for row in list::panes(session.control(), Detail::Light, DEADLINE).await? {

@@ -4,6 +4,7 @@
 //! that it is not needed, it goes; if the pipe closes without a word, whoever held it is dead, and it runs the commands
 //! it was given. It has a session of its own, so that nothing aimed at the process it watches hits it too.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -13,11 +14,12 @@ use std::time::Duration;
 
 use tokio::io::AsyncWriteExt;
 use tokio::process::{Child, ChildStdin};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 
 use crate::command::{CommandError, Script};
-
-/// What a janitor is told when it is not needed.
-const DISMISSED: u8 = b'.';
+use crate::id::PaneId;
+use crate::pipe;
 
 /// How long after the first round the second one is made.
 const SECOND_ROUND: Duration = Duration::from_millis(500);
@@ -37,7 +39,60 @@ pub enum JanitorError {
 #[derive(Debug)]
 pub struct Janitor {
     child: Child,
-    stdin: ChildStdin,
+    notes: mpsc::UnboundedSender<Note>,
+    /// Holds the pipe to the janitor, and closes it when this is dropped.
+    _writer: JoinSet<()>,
+}
+
+/// What a janitor is told while it waits. Written as a letter and little-endian numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Note {
+    /// A pane's pipe leads to the process that is watched.
+    Piped { stream: u32, pane: PaneId, pane_pid: u32 },
+    /// It no longer does: the pane is gone, or somebody else took its pipe.
+    Ended { stream: u32 },
+    /// Nothing but pipes is left to free.
+    Dismissed,
+}
+
+impl Note {
+    fn bytes(self) -> Vec<u8> {
+        let (letter, numbers) = match self {
+            Self::Piped { stream, pane, pane_pid } => (b'+', vec![stream, pane.0, pane_pid]),
+            Self::Ended { stream } => (b'-', vec![stream]),
+            Self::Dismissed => (b'.', vec![]),
+        };
+        std::iter::once(letter).chain(numbers.into_iter().flat_map(u32::to_le_bytes)).collect()
+    }
+
+    /// The next note; `None` if the pipe closed or holds anything else.
+    fn read(input: &mut impl Read) -> Option<Self> {
+        let mut letter = [0];
+        input.read_exact(&mut letter).ok()?;
+        let mut number = || number(input).ok();
+        match letter[0] {
+            b'+' => Some(Self::Piped { stream: number()?, pane: PaneId(number()?), pane_pid: number()? }),
+            b'-' => Some(Self::Ended { stream: number()? }),
+            b'.' => Some(Self::Dismissed),
+            _ => None,
+        }
+    }
+}
+
+/// Tells a janitor which panes' pipes lead to this process.
+#[derive(Debug, Clone)]
+pub struct PipeNotes(mpsc::UnboundedSender<Note>);
+
+impl PipeNotes {
+    /// A stream of a pane begins. Each stream has a number of its own.
+    pub fn begins(&self, stream: u32, pane: PaneId, pane_pid: u32) {
+        self.0.send(Note::Piped { stream, pane, pane_pid }).ok();
+    }
+
+    /// A stream ended.
+    pub fn ends(&self, stream: u32) {
+        self.0.send(Note::Ended { stream }).ok();
+    }
 }
 
 impl Janitor {
@@ -61,14 +116,29 @@ impl Janitor {
             stdin.write_all(part).await?;
         }
         stdin.flush().await?;
-        Ok(Self { child, stdin })
+        let (notes, written) = mpsc::unbounded_channel();
+        let mut writer = JoinSet::new();
+        writer.spawn(write_notes(stdin, written));
+        Ok(Self { child, notes, _writer: writer })
     }
 
-    /// Sends it away: everything is tidy.
+    /// Where it is told whose pipes to free.
+    pub fn pipe_notes(&self) -> PipeNotes {
+        PipeNotes(self.notes.clone())
+    }
+
+    /// Has it free the pipes it knows of, and sends it away: everything else is tidy.
     pub async fn dismiss(mut self) {
-        self.stdin.write_all(&[DISMISSED]).await.ok();
-        drop(self.stdin);
+        self.notes.send(Note::Dismissed).ok();
         self.child.wait().await.ok();
+    }
+}
+
+async fn write_notes(mut stdin: ChildStdin, mut notes: mpsc::UnboundedReceiver<Note>) {
+    while let Some(note) = notes.recv().await {
+        if stdin.write_all(&note.bytes()).await.is_err() || note == Note::Dismissed {
+            return;
+        }
     }
 }
 
@@ -77,11 +147,24 @@ pub fn serve(mut input: impl Read) -> io::Result<()> {
     // It leads no group yet, so this cannot fail; and if it did, it would serve all the same.
     rustix::process::setsid().ok();
     let (tmux, socket, script) = (part(&mut input)?, part(&mut input)?, part(&mut input)?);
-    let mut word = [0];
-    if input.read(&mut word).is_ok_and(|count| count == 1 && word[0] == DISMISSED) {
-        return Ok(());
+    let mut streams = BTreeMap::new();
+    let is_dismissed = loop {
+        match Note::read(&mut input) {
+            Some(Note::Piped { stream, pane, pane_pid }) => {
+                streams.insert(stream, (pane, pane_pid));
+            }
+            Some(Note::Ended { stream }) => {
+                streams.remove(&stream);
+            }
+            Some(Note::Dismissed) => break true,
+            None => break false,
+        }
+    };
+    let free_pipes = pipe::free(streams.values().copied());
+    if is_dismissed {
+        return if streams.is_empty() { Ok(()) } else { tidy(&tmux, &socket, &free_pipes) };
     }
-    tidy(&tmux, &socket, &script)?;
+    tidy(&tmux, &socket, &[script.as_slice(), b"\n", &free_pipes].concat())?;
     // A client that the dead process had just started may still be putting things there.
     std::thread::sleep(SECOND_ROUND);
     tidy(&tmux, &socket, &script)
@@ -105,9 +188,14 @@ fn tidy(tmux: &[u8], socket: &[u8], script: &[u8]) -> io::Result<()> {
 }
 
 fn part(input: &mut impl Read) -> io::Result<Vec<u8>> {
-    let mut length = [0; 4];
-    input.read_exact(&mut length)?;
+    let length = number(input)?;
     let mut bytes = Vec::new();
-    input.take(u32::from_le_bytes(length).into()).read_to_end(&mut bytes)?;
+    input.take(length.into()).read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+fn number(input: &mut impl Read) -> io::Result<u32> {
+    let mut bytes = [0; 4];
+    input.read_exact(&mut bytes)?;
+    Ok(u32::from_le_bytes(bytes))
 }

@@ -1,14 +1,14 @@
 //! The raw output of a pane, by a passed file descriptor.
 //!
-//! `pipe-pane -IO` starts a command with one end of a socket pair as its standard input. The command is a helper that
+//! `pipe-pane` starts a command with one end of a socket pair as its standard input. The command is a helper that
 //! lives for a millisecond: it passes that end to us over a unix socket and exits. From then on every byte the pane
 //! writes arrives here, unchanged, without a process per pane, without an attached client and without the power to
-//! slow the pane down. Our death closes the descriptor, and tmux drops the pipe at once.
+//! slow the pane down.
 //!
 //! A pane has only one pipe. It is taken only when free, which tmux itself checks in the same moment; when somebody
-//! else takes it later, the stream ends.
+//! else takes it later, the stream ends. Our death closes the descriptor; [`Freed`] says when tmux drops the pipe then.
 //!
-//! The other direction of the socket pair types into the pane. [`PipeStream`] can therefore only be read.
+//! With `-I` the other direction of the socket pair types into the pane. [`PipeStream`] can therefore only be read.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -39,6 +39,16 @@ const HELPER_DEADLINE: Duration = Duration::from_secs(2);
 
 /// How many pipes may be asked for and not have come; beyond that the oldest is given up.
 const MAX_EXPECTED: usize = 4096;
+
+/// How a pane's pipe becomes free when its reader is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Freed {
+    /// tmux watches for the end of the reader (`-IO`) and frees the pipe at once. It polls one more descriptor for each pane
+    /// at each event: with 500 panes that nearly doubles what a line of output costs it.
+    ByTmux,
+    /// By the commands of [`free`], which a [janitor](crate::janitor) runs; without them, at the pane's next output.
+    ByCommand,
+}
 
 /// Why a pane's pipe was not taken.
 #[derive(Debug, thiserror::Error)]
@@ -76,13 +86,14 @@ impl PipeToken {
 pub struct PipeReceiver {
     listener: UnixListener,
     path: PathBuf,
-    expected: Mutex<BTreeMap<PipeToken, PaneId>>,
+    freed: Freed,
+    expected: Mutex<BTreeMap<PipeToken, (PaneId, u32)>>,
 }
 
 impl PipeReceiver {
     /// Listens on a socket for this user only. A directory that is missing is made, for this user only; a dead socket
     /// of the same name is replaced.
-    pub fn bind(path: &Path) -> io::Result<Self> {
+    pub fn bind(path: &Path, freed: Freed) -> io::Result<Self> {
         if let Some(directory) = path.parent() {
             std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
         }
@@ -91,7 +102,7 @@ impl PipeReceiver {
         }
         let listener = UnixListener::bind(path)?;
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
-        Ok(Self { listener, path: path.to_owned(), expected: Mutex::default() })
+        Ok(Self { listener, path: path.to_owned(), freed, expected: Mutex::default() })
     }
 
     /// Pipes a pane to us, if the pane still runs `pane_pid` and has no pipe. The descriptor then comes through
@@ -108,8 +119,8 @@ impl PipeReceiver {
         deadline: Duration,
     ) -> Result<PipeToken, ArmError> {
         let token = PipeToken(nonce().map_err(ArmError::Token)?);
-        let guarded = arm_command(pane, pane_pid, &self.shell_command(helper, &token)?, token.as_str());
-        self.expect(&token, pane);
+        let guarded = self.arm_command(pane, pane_pid, helper, &token)?;
+        self.expect(&token, pane, pane_pid);
         let result = match client.run(&guarded, deadline).await {
             Ok(reply) => self.settle(&token, &reply.text()),
             Err(error) => {
@@ -134,8 +145,8 @@ impl PipeReceiver {
         let mut tokens = Vec::with_capacity(panes.len());
         for (pane, pane_pid) in panes {
             let token = PipeToken(nonce().map_err(ArmError::Token)?);
-            script = script.then(&arm_command(*pane, *pane_pid, &self.shell_command(helper, &token)?, token.as_str()));
-            self.expect(&token, *pane);
+            script = script.then(&self.arm_command(*pane, *pane_pid, helper, &token)?);
+            self.expect(&token, *pane, *pane_pid);
             tokens.push(token);
         }
         let output = client.run_script(&script, deadline).await?;
@@ -162,13 +173,37 @@ impl PipeReceiver {
             let Ok(Ok((token, descriptor))) = timeout(HELPER_DEADLINE, receive_descriptor(&connection)).await else {
                 continue;
             };
-            let Some(pane) = self.expected().remove(&token) else {
+            let Some((pane, pane_pid)) = self.expected().remove(&token) else {
                 continue;
             };
             if let Ok(stream) = PipeStream::new(descriptor) {
-                return Ok(Piped { token, pane, stream });
+                return Ok(Piped { token, pane, pane_pid, stream });
             }
         }
+    }
+
+    /// Takes the pipe or says why not, in one step inside tmux.
+    fn arm_command(
+        &self,
+        pane: PaneId,
+        pane_pid: u32,
+        helper: &[OsString],
+        token: &PipeToken,
+    ) -> Result<Command, ArmError> {
+        let shell_command = self.shell_command(helper, token)?;
+        let is_same = is_same(pane, pane_pid);
+        let is_free = format!("#{{&&:{is_same},#{{&&:#{{==:#{{pane_dead}},0}},#{{==:#{{pane_pipe}},0}}}}}}");
+        let say = |text: &str| Command::new("display-message").flag("-p").arg(format!("{} {text}", token.as_str()));
+        let direction = match self.freed {
+            Freed::ByTmux => "-IO",
+            Freed::ByCommand => "-O",
+        };
+        let take = Command::new("pipe-pane").flag(direction).target(pane).arg(shell_command);
+        let taken = Script::new().then(&take).then(&say("armed"));
+        // What is not free and is the same is taken; both answers are fixed words, so that no format is needed here.
+        let refused = if_shell(pane, &format!("#{{&&:{is_same},#{{pane_pipe}}}}"), &Script::from(&say("taken")))
+            .commands(&Script::from(&say("changed")));
+        Ok(if_shell(pane, &is_free, &taken).commands(&Script::from(&refused)))
     }
 
     /// The line that tmux gives to `/bin/sh -c`, after expanding it as a format.
@@ -182,15 +217,15 @@ impl PipeReceiver {
         Ok(escape_time_format(&format!("exec {}", quoted.join(" "))))
     }
 
-    fn expect(&self, token: &PipeToken, pane: PaneId) {
+    fn expect(&self, token: &PipeToken, pane: PaneId, pane_pid: u32) {
         let mut expected = self.expected();
         if expected.len() >= MAX_EXPECTED {
             expected.pop_first();
         }
-        expected.insert(token.clone(), pane);
+        expected.insert(token.clone(), (pane, pane_pid));
     }
 
-    fn expected(&self) -> MutexGuard<'_, BTreeMap<PipeToken, PaneId>> {
+    fn expected(&self) -> MutexGuard<'_, BTreeMap<PipeToken, (PaneId, u32)>> {
         self.expected.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -208,6 +243,8 @@ pub struct Piped {
     pub token: PipeToken,
     /// The pane.
     pub pane: PaneId,
+    /// The first process of the pane.
+    pub pane_pid: u32,
     /// Its output.
     pub stream: PipeStream,
 }
@@ -270,23 +307,27 @@ pub mod helper {
     }
 }
 
-/// Takes the pipe or says why not, in one step inside tmux. A pane that is gone makes tmux look at another one instead,
-/// hence the check of its id.
-fn arm_command(pane: PaneId, pane_pid: u32, shell_command: &str, token: &str) -> Command {
-    let is_pane = format!("#{{==:#{{pane_id}},{pane}}}");
-    let is_same = format!("#{{&&:{is_pane},#{{==:#{{pane_pid}},{pane_pid}}}}}");
-    let is_free = format!("#{{&&:{is_same},#{{&&:#{{==:#{{pane_dead}},0}},#{{==:#{{pane_pipe}},0}}}}}}");
-    let say = |text: &str| Command::new("display-message").flag("-p").arg(format!("{token} {text}"));
-    let take = Command::new("pipe-pane").flag("-IO").target(pane).arg(shell_command);
-    let taken = Script::new().then(&take).then(&say("armed"));
-    // What is not free and is the same is taken; both answers are fixed words, so that no format is needed here.
-    let refused = Command::new("if-shell")
-        .flag("-F")
-        .target(pane)
-        .arg(format!("#{{&&:{is_same},#{{pane_pipe}}}}"))
-        .commands(&Script::from(&say("taken")))
-        .commands(&Script::from(&say("changed")));
-    Command::new("if-shell").flag("-F").target(pane).arg(is_free).commands(&taken).commands(&Script::from(&refused))
+/// The commands, a line each, that free the pipes of these panes, if they still run these processes.
+pub fn free(panes: impl IntoIterator<Item = (PaneId, u32)>) -> Vec<u8> {
+    let mut lines = Vec::new();
+    for (pane, pane_pid) in panes {
+        let close = Script::from(&Command::new("pipe-pane").target(pane));
+        let guarded = if_shell(pane, &format!("#{{&&:{},#{{pane_pipe}}}}", is_same(pane, pane_pid)), &close);
+        if let Ok(line) = guarded.line() {
+            lines.extend_from_slice(line);
+            lines.push(b'\n');
+        }
+    }
+    lines
+}
+
+fn if_shell(pane: PaneId, condition: &str, then: &Script) -> Command {
+    Command::new("if-shell").flag("-F").target(pane).arg(condition).commands(then)
+}
+
+/// Whether the pane is there and runs this process. A pane that is gone makes tmux look at another one instead.
+fn is_same(pane: PaneId, pane_pid: u32) -> String {
+    format!("#{{&&:#{{==:#{{pane_id}},{pane}}},#{{==:#{{pane_pid}},{pane_pid}}}}}")
 }
 
 /// Finds the answer to one token in the output of a script.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use agtmux_tmux::client::{Client, ClientError};
 use agtmux_tmux::command::{Command, Script};
 use agtmux_tmux::hook_queue::{HookBatch, HookKind, HookQueue, HookReader, InstallError, Verified};
-use agtmux_tmux::janitor::{Janitor, JanitorError};
+use agtmux_tmux::janitor::{Janitor, JanitorError, PipeNotes};
 use agtmux_tmux::list::{Detail, PaneRow};
 use agtmux_tmux::session::{HiddenSession, SessionError};
 use agtmux_tmux::{Notification, Plain, Reply, Transport, server};
@@ -136,6 +136,14 @@ impl Link {
     /// For commands.
     pub fn commands(&self) -> &Commands {
         &self.commands
+    }
+
+    /// Where the janitor learns which pipes to free; none where tmux frees them itself.
+    pub fn pipe_notes(&self) -> Option<PipeNotes> {
+        match &self.keeper {
+            Keeper::Plain { janitor, .. } => Some(janitor.pipe_notes()),
+            Keeper::Control { .. } => None,
+        }
     }
 
     /// Waits for something to happen. Safe to cancel.

@@ -6,26 +6,30 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use agtmux_core::id::PaneId;
+use agtmux_tmux::janitor::PipeNotes;
 use agtmux_tmux::list::PaneRow;
-use agtmux_tmux::pipe::{ArmError, PipeReceiver, PipeStream};
-use tokio::sync::mpsc;
+use agtmux_tmux::pipe::{ArmError, Freed, PipeReceiver, PipeStream, Piped};
+use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::agents::AgentWatch;
 use super::ear::{Ear, Listener};
-use super::link::Commands;
+use super::link::{Commands, Link, LinkKind};
 use super::observation::StreamFigures;
 use super::observer::CALL_DEADLINE;
 use super::watcher::at;
 
 /// A helper that has not handed a stream over by then never will.
 const GIVE_UP_AFTER: Duration = Duration::from_secs(15);
+
+/// How long pipes that were asked for may still arrive when the daemon ends.
+const ARRIVE_WITHIN: Duration = Duration::from_secs(1);
 
 /// How many pipes are taken by one script.
 const TOGETHER: usize = 32;
@@ -41,6 +45,12 @@ pub struct Streams {
 struct Shared {
     stages: Mutex<BTreeMap<PaneId, Stage>>,
     bytes: AtomicU64,
+    /// How many streams there have been.
+    begun: AtomicU32,
+    /// Where a janitor learns which pipes to free, if there is one.
+    notes: OnceLock<PipeNotes>,
+    /// Something became of a request.
+    settled: Notify,
 }
 
 /// How far a pane's stream has come.
@@ -75,6 +85,7 @@ impl Shared {
                 stages.remove(&pane);
             }
         }
+        self.settled.notify_waiters();
     }
 
     fn count(&self, suits: impl Fn(&Stage) -> bool) -> u64 {
@@ -85,11 +96,15 @@ impl Shared {
 impl Streams {
     /// Streams that are handed over at this socket by this command line. A socket that cannot be had costs the
     /// streams, not the watch.
-    pub fn new(socket: &Path, helper: Vec<OsString>, ear: &Arc<Ear>) -> Self {
+    pub fn new(socket: &Path, helper: Vec<OsString>, link: LinkKind, ear: &Arc<Ear>) -> Self {
         let shared = Arc::new(Shared::default());
         let (wanted, requests) = mpsc::unbounded_channel();
         let mut tasks = JoinSet::new();
-        match PipeReceiver::bind(socket) {
+        let freed = match link {
+            LinkKind::Plain => Freed::ByCommand,
+            LinkKind::Control => Freed::ByTmux,
+        };
+        match PipeReceiver::bind(socket, freed) {
             Ok(receiver) => {
                 let receiver = Arc::new(receiver);
                 tasks.spawn(receive(receiver.clone(), shared.clone(), ear.clone()));
@@ -101,7 +116,10 @@ impl Streams {
     }
 
     /// Asks for the streams of agent panes that have none, in the background.
-    pub fn keep(&self, client: &Commands, agents: &AgentWatch, rows: &BTreeMap<PaneId, PaneRow>) {
+    pub fn keep(&self, link: &Link, agents: &AgentWatch, rows: &BTreeMap<PaneId, PaneRow>) {
+        if let Some(notes) = link.pipe_notes() {
+            self.shared.notes.set(notes).ok();
+        }
         let mut stages = self.shared.stages();
         stages.retain(|pane, _| rows.contains_key(pane));
         let now = Instant::now();
@@ -112,7 +130,7 @@ impl Streams {
                 Some(Stage::Asked { at }) => now - *at < GIVE_UP_AFTER,
                 Some(Stage::Taken) | None => false,
             };
-            if free && !under_way && self.wanted.send((client.clone(), *pane, row.pane_pid)).is_ok() {
+            if free && !under_way && self.wanted.send((link.commands().clone(), *pane, row.pane_pid)).is_ok() {
                 stages.insert(*pane, Stage::Asked { at: now });
             }
         }
@@ -130,6 +148,20 @@ impl Streams {
     /// Whether a pane is listened to.
     pub fn is_open(&self, pane: PaneId) -> bool {
         matches!(self.shared.stages().get(&pane), Some(Stage::Open { .. }))
+    }
+
+    /// Waits for the pipes that were asked for, so that the janitor knows of each that was taken.
+    pub async fn arrive(&self) {
+        let arrived = async {
+            loop {
+                let settled = self.shared.settled.notified();
+                if self.shared.count(|stage| matches!(stage, Stage::Asked { .. })) == 0 {
+                    return;
+                }
+                settled.await;
+            }
+        };
+        tokio::time::timeout(ARRIVE_WITHIN, arrived).await.ok();
     }
 
     /// How many streams are open and how much they brought.
@@ -172,8 +204,8 @@ async fn receive(receiver: Arc<PipeReceiver>, shared: Arc<Shared>, ear: Arc<Ear>
         tokio::select! {
             piped = receiver.receive() => match piped {
                 Ok(piped) => {
-                    let pane = PaneId(piped.pane.0);
-                    drains.spawn(drain(piped.stream, ear.listen(pane), pane, shared.clone()));
+                    let listener = ear.listen(PaneId(piped.pane.0));
+                    drains.spawn(drain(piped, listener, shared.clone()));
                 }
                 Err(error) => {
                     tracing::warn!(%error, "pane streams can no longer be received");
@@ -187,9 +219,15 @@ async fn receive(receiver: Arc<PipeReceiver>, shared: Arc<Shared>, ear: Arc<Ear>
 
 /// Reads a stream to its end. The buffer lives on the stack of each read, so that five hundred quiet panes cost no
 /// memory; tmux keeps what is not read, so nothing here may wait for anything else.
-async fn drain(stream: PipeStream, mut listener: Listener, pane: PaneId, shared: Arc<Shared>) {
+async fn drain(piped: Piped, mut listener: Listener, shared: Arc<Shared>) {
+    let Piped { pane: tmux_pane, pane_pid, stream, .. } = piped;
+    let (pane, number) = (PaneId(tmux_pane.0), shared.begun.fetch_add(1, Ordering::Relaxed));
+    if let Some(notes) = shared.notes.get() {
+        notes.begins(number, tmux_pane, pane_pid);
+    }
     let heard = Arc::new(AtomicBool::new(true));
     shared.stages().insert(pane, Stage::Open { heard: heard.clone() });
+    shared.settled.notify_waiters();
     loop {
         let readable = tokio::select! {
             readable = stream.readable() => readable,
@@ -208,7 +246,14 @@ async fn drain(stream: PipeStream, mut listener: Listener, pane: PaneId, shared:
             Err(_) => break,
         }
     }
-    shared.stages().remove(&pane);
+    if let Some(notes) = shared.notes.get() {
+        notes.ends(number);
+    }
+    // The next stream of the same pane may have begun already.
+    let mut stages = shared.stages();
+    if matches!(stages.get(&pane), Some(Stage::Open { heard: other }) if Arc::ptr_eq(other, &heard)) {
+        stages.remove(&pane);
+    }
 }
 
 fn read(stream: &PipeStream, listener: &mut Listener) -> io::Result<usize> {

@@ -132,7 +132,10 @@ async fn follow(mut life: Life<'_>, link: &mut Link, stop: &mut watch::Receiver<
                 life.open_streams(link);
                 life.look_again().await;
             }
-            _ = stop.changed() => return Ok(End::Stopped),
+            _ = stop.changed() => {
+                life.streams.arrive().await;
+                return Ok(End::Stopped);
+            }
         }
     }
 }
@@ -187,7 +190,7 @@ impl<'a> Life<'a> {
                 server.clone(),
                 observer.shims.clone(),
             ),
-            streams: Streams::new(&observer.pipe_socket, observer.pipe_helper.clone(), &ear),
+            streams: Streams::new(&observer.pipe_socket, observer.pipe_helper.clone(), observer.link, &ear),
             ear,
             _reports: reports,
             figures: StreamFigures::default(),
@@ -240,7 +243,7 @@ impl<'a> Life<'a> {
 
     /// Asks for the streams of agents that are not listened to.
     fn open_streams(&mut self, link: &Link) {
-        self.streams.keep(link.commands(), &self.agents, &self.rows);
+        self.streams.keep(link, &self.agents, &self.rows);
     }
 
     /// Reports how things are; looks into panes that are new or changed hands.

@@ -14,7 +14,7 @@ use agtmux_tmux::capture::capture_all;
 use agtmux_tmux::command::{Command, Script, escape_format};
 use agtmux_tmux::hook_queue::HookQueue;
 use agtmux_tmux::list::{self, Detail};
-use agtmux_tmux::pipe::PipeReceiver;
+use agtmux_tmux::pipe::{Freed, PipeReceiver};
 use agtmux_tmux::{PaneId, Plain};
 
 use crate::corpus::{corpus, some_of};
@@ -110,7 +110,7 @@ async fn nothing_that_others_chose_runs() {
     let mut piped = 0;
     for (number, text) in texts.iter().step_by(4).enumerate() {
         let place = directory(&server.directory().join("p"), number, &text[..text.len().min(40)]);
-        let Ok(receiver) = PipeReceiver::bind(&place.join("s")) else {
+        let Ok(receiver) = PipeReceiver::bind(&place.join("s"), Freed::ByTmux) else {
             continue;
         };
         let helper = [example("observe").into(), "--pass".into()];

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use agtmux_tmux::PaneId;
-use agtmux_tmux::pipe::{ArmError, PipeReceiver};
+use agtmux_tmux::pipe::{ArmError, Freed, PipeReceiver};
 use sha2::{Digest, Sha256};
 use tokio::io::AsyncReadExt;
 use tokio::time::timeout;
@@ -33,7 +33,7 @@ async fn every_byte_arrives_unchanged_until_the_pipe_is_taken() {
     let server = Server::start(&format!("stty raw -echo; read x; cat '{}'; exec sleep 1000", file.display()));
     let (session, _notifications) = server.open().await;
     // Characters that mean something to a shell and to a format, in the path that both get to see.
-    let receiver = PipeReceiver::bind(&server.directory().join("it's #{pid} %Y/pipes")).unwrap();
+    let receiver = PipeReceiver::bind(&server.directory().join("it's #{pid} %Y/pipes"), Freed::ByTmux).unwrap();
     let token = receiver.arm(session.control(), PANE, pane_pid(&server), &helper(), DEADLINE).await.unwrap();
     let mut piped = timeout(DEADLINE, receiver.receive()).await.unwrap().unwrap();
     assert_eq!((&piped.token, piped.pane), (&token, PANE));
@@ -58,7 +58,7 @@ async fn every_byte_arrives_unchanged_until_the_pipe_is_taken() {
 async fn a_pipe_in_use_another_process_and_a_missing_pane_are_left_alone() {
     let server = Server::start("exec sleep 1000");
     let (session, _notifications) = server.open().await;
-    let receiver = PipeReceiver::bind(&server.directory().join("pipes")).unwrap();
+    let receiver = PipeReceiver::bind(&server.directory().join("pipes"), Freed::ByTmux).unwrap();
     let pid = pane_pid(&server);
     let arm = |pane, pid| {
         let (receiver, control) = (&receiver, session.control());
@@ -78,7 +78,7 @@ async fn strangers_at_the_socket_are_ignored() {
     let server = Server::start("exec sleep 1000");
     let (session, _notifications) = server.open().await;
     let path = server.directory().join("run/pipes");
-    let receiver = PipeReceiver::bind(&path).unwrap();
+    let receiver = PipeReceiver::bind(&path, Freed::ByTmux).unwrap();
     let mode = |path: &Path| {
         use std::os::unix::fs::PermissionsExt;
         std::fs::metadata(path).unwrap().permissions().mode() & 0o777

@@ -6,7 +6,9 @@ use std::time::Duration;
 use agtmux_tmux::hook_queue::{HookKind, HookQueue, HookReader, Verified};
 use agtmux_tmux::janitor::Janitor;
 use agtmux_tmux::list::{self, Detail};
-use agtmux_tmux::{ClientError, Command, Plain, Transport};
+use agtmux_tmux::pipe::{Freed, PipeReceiver};
+use agtmux_tmux::{ClientError, Command, PaneId, Plain, Transport};
+use tokio::io::AsyncReadExt;
 use tokio::time::timeout;
 
 use crate::hook_queue::{collect, traces};
@@ -141,6 +143,50 @@ fn a_killed_observer_leaves_nothing_behind() {
         wait_until("the janitors have been there", || traces(&server) == before);
     }
     wait_until("no client waits any more", || server.tmux(["list-clients"]).is_empty());
+}
+
+/// A pane that is silent would keep the pipe of a dead reader for as long as it is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn the_pipes_of_a_gone_reader_are_freed_and_no_others() {
+    let server = Server::start("exec sleep 1000");
+    for _ in 0..2 {
+        server.tmux(["split-window", "-t", "%0", "exec sleep 1000"]);
+    }
+    let receiver = PipeReceiver::bind(&server.directory().join("pipes"), Freed::ByCommand).unwrap();
+    let pass = [example("observe").into(), "--pass".into()];
+    let pid = |pane: PaneId| server.format(&pane.to_string(), "#{pane_pid}").parse().unwrap();
+    let is_piped = |pane: &str| server.format(pane, "#{pane_pipe}") == "1";
+    let mut others = 2;
+    for is_dismissed in [true, false] {
+        let (queue, _reader, janitor) = install(&server).await;
+        let notes = janitor.pipe_notes();
+        let mut streams = Vec::new();
+        for (number, pane) in (0..others).map(|number| (number, PaneId(number))) {
+            receiver.arm(&plain(&server), pane, pid(pane), &pass, DEADLINE).await.unwrap();
+            let piped = timeout(DEADLINE, receiver.receive()).await.unwrap().unwrap();
+            notes.begins(number, piped.pane, piped.pane_pid);
+            streams.push(piped.stream);
+        }
+        if let Some(stream) = streams.get_mut(1) {
+            // Somebody takes this one, and has a pipe of their own in the third pane, which runs another process than noted.
+            for pane in ["%1", "%2"] {
+                server.tmux(["pipe-pane", "-t", pane, "exec cat >/dev/null"]);
+            }
+            assert_eq!(timeout(DEADLINE, stream.read(&mut [0])).await.unwrap().unwrap(), 0);
+            notes.ends(1);
+        }
+        notes.begins(9, PaneId(2), pid(PaneId(2)) + 1);
+        if is_dismissed {
+            queue.remove(DEADLINE).await.unwrap();
+            janitor.dismiss().await;
+            assert!(!is_piped("%0"));
+        } else {
+            drop(janitor);
+            wait_until("the pipe is free", || !is_piped("%0"));
+        }
+        assert!(is_piped("%1") && is_piped("%2"));
+        others = 1;
+    }
 }
 
 /// With a control client connected, this command line crashes a server up to 3.6, at least.
