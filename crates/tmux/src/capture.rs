@@ -12,6 +12,8 @@ use crate::transport::Transport;
 /// A pane as it was shown at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Capture {
+    /// `pane_pid`: the first process of the pane, whose screen this is.
+    pub pane_pid: u32,
     /// Its lines, styled by SGR sequences, as `capture-pane -e -p` gives them.
     pub text: Vec<u8>,
     /// `pane_width`, in cells.
@@ -34,8 +36,17 @@ pub struct Capture {
     pub title: String,
 }
 
-const NUMBERS: &[&str] =
-    &["pane_id", "pane_width", "pane_height", "cursor_x", "cursor_y", "cursor_flag", "pane_in_mode", "pane_dead"];
+const NUMBERS: &[&str] = &[
+    "pane_id",
+    "pane_pid",
+    "pane_width",
+    "pane_height",
+    "cursor_x",
+    "cursor_y",
+    "cursor_flag",
+    "pane_in_mode",
+    "pane_dead",
+];
 
 const TEXTS: &[&str] = &["pane_current_command", "pane_title"];
 
@@ -87,6 +98,7 @@ fn read(record: &Record, shown: &[u8]) -> Option<(PaneId, Capture)> {
     let mut texts = record.texts().map(lossy);
     let pane = PaneId::parse(numbers.next()?)?;
     let capture = Capture {
+        pane_pid: numbers.number()?,
         text: shown.strip_prefix(b"\n").unwrap_or(shown).to_vec(),
         width: numbers.number()?,
         height: numbers.number()?,

@@ -5,6 +5,7 @@
 
 use agtmux_agents::screen::{self, ComposerRules, Cursor, Screen, ScreenReading};
 use agtmux_core::action::AimedAt;
+use agtmux_tmux::act::Guard;
 use agtmux_tmux::{PaneId, Plain, capture};
 use agtmux_wire::error::ErrorCode;
 
@@ -20,6 +21,8 @@ pub struct Eye {
     pub plain: Plain,
     /// The pane.
     pub pane: PaneId,
+    /// The first process of the pane when the action began: another one's screen says nothing about this agent.
+    pub pane_pid: u32,
     /// The agent.
     pub aimed: AimedAt,
     /// What agents look like.
@@ -27,7 +30,19 @@ pub struct Eye {
 }
 
 impl Eye {
-    /// What the screen says now. The agent's process is there, and the pane's.
+    /// For the agent and the pane that an action is aimed at.
+    pub fn of(plain: &Plain, guard: &Guard, aimed: &AimedAt, manifests: &Manifests) -> Self {
+        Self {
+            plain: plain.clone(),
+            pane: guard.pane,
+            pane_pid: guard.pane_pid,
+            aimed: aimed.clone(),
+            manifests: manifests.clone(),
+        }
+    }
+
+    /// What the screen says now. The agent's process lives, and the pane is still that of the same first process: an old process
+    /// may outlive its pane, and what is seen there is its successor.
     ///
     /// # Errors
     /// Refused if the agent is gone.
@@ -45,7 +60,8 @@ impl Eye {
             CommandError::new(ErrorCode::RuntimeStale, message).hint(STALE_HINT)
         };
         let captured = capture::capture(&self.plain, self.pane, STEP_DEADLINE);
-        let captured = captured.await.map_err(|error| tmux_failed(&error))?.ok_or_else(gone)?;
+        let captured = captured.await.map_err(|error| tmux_failed(&error))?;
+        let captured = captured.filter(|captured| captured.pane_pid == self.pane_pid).ok_or_else(gone)?;
         let context = context(&captured, self.aimed.process).ok_or_else(gone)?;
         let registry = self.manifests.now();
         let manifest = registry.get(self.aimed.agent.as_str()).ok_or_else(|| {

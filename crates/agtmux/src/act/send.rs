@@ -215,12 +215,7 @@ impl Letter {
         // Whoever had the pane before may have changed what this was decided on.
         self.hands.recheck(&snapshot).await?;
         let mark = mark(&self.hands, &snapshot).await?;
-        let eye = Eye {
-            plain: mark.plain,
-            pane: mark.guard.pane,
-            aimed: aimed.clone(),
-            manifests: self.hands.manifests.clone(),
-        };
+        let eye = Eye::of(&mark.plain, &mark.guard, &aimed, &self.hands.manifests);
         let guard = Guard { out_of_mode: true, ..mark.guard };
         let bytes = u64::try_from(self.body.as_str().len()).unwrap_or(u64::MAX);
         let force = snapshot.conditions.force_stale;

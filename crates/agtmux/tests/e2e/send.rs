@@ -200,6 +200,25 @@ fn a_text_that_is_not_taken_is_not_confirmed() {
     assert_eq!(&composer.read()[paste.len()..], b"\r\r\r\r");
 }
 
+/// The pane was respawned after the paste: the empty composer of the agent that came after proves nothing.
+#[test]
+fn the_composer_of_a_successor_is_no_evidence() {
+    let environment = environment();
+    // It has a terminal of its own inside the pane, and lives on with that.
+    let composer = Composer::start_by(&environment, "swallow=100 outlives=1", |tmux, line| {
+        let agent = environment.program("agent", &format!("#!/bin/sh\nexec {line}\n"));
+        tmux.window("main", &format!("trap '' HUP; exec script -qec {} /dev/null", agent.display()))
+    });
+    composer.wait_until_idle(&environment);
+    let sending = environment.agtmux_in_background(&["send", &composer.pane, "--text", "are you there?", "--json"]);
+    wait_for("the paste", || if composer.read().ends_with(b"\r") { Ok(()) } else { Err("not yet") });
+    let successor = composer.respawn(&environment, "");
+    let sent = sending.finish();
+    assert_eq!((sent.code, &sent.json()["status"]), (1, &"unconfirmed".into()), "{sent:#?}");
+    assert_eq!((composer.submitted(), successor.submitted()), (Vec::new(), Vec::<String>::new()));
+    assert_eq!(successor.read(), b"");
+}
+
 #[test]
 fn a_text_can_be_left_in_the_composer() {
     let environment = environment();

@@ -48,7 +48,7 @@ pub(super) async fn press(
     let _turn = hands.locks.lock(&snapshot.pane).await;
     let Mark { plain, guard } = mark(hands, snapshot).await?;
     let guard = Guard { out_of_mode: true, ..guard };
-    let eye = Eye { plain: plain.clone(), pane: guard.pane, aimed: aimed.clone(), manifests: hands.manifests.clone() };
+    let eye = Eye::of(&plain, &guard, aimed, &hands.manifests);
     let first = dialog(&eye.look().await?, aimed, prompt)?;
     sleep(STANDING).await;
     let seen = eye.look().await?;

@@ -116,13 +116,19 @@ impl Desk {
                 _ => signs.turn |= !busy,
             }
         }
-        let seen = self.eye.look().await.map_err(|error| error.message)?;
+        let seen = match self.eye.look().await {
+            Ok(seen) => seen,
+            Err(error) => {
+                signs.forsake();
+                return Err(error.message);
+            }
+        };
         signs.queued |= seen.composer.queued > pasted.queued;
         let shown = seen.composer.draft.as_deref().map(|draft| self.rules.shown(&self.body, draft));
         signs.stands = matches!(shown, Some(Shown::Whole | Shown::Part));
         signs.left = match (seen.composer.enter, shown) {
-            // What is not known is not gone.
-            (Enter::Unknown, None) => signs.left,
+            // What is not known is not gone; and where nobody reads the keys, nobody has taken it.
+            (Enter::Unknown | Enter::Nothing | Enter::ReachShell, None) => signs.left,
             (_, Some(Shown::Whole | Shown::Part)) => false,
             (_, Some(Shown::Other)) if signs.are_spoken() => true,
             // What made room for it is back.
@@ -149,6 +155,11 @@ impl Signs {
         self.hook || self.turn || self.queued
     }
 
+    /// The agent is gone. That its composer was empty may have been its end, and is no evidence alone.
+    fn forsake(&mut self) {
+        self.left &= self.are_spoken();
+    }
+
     /// Nothing more has to be waited for. An agent's own word is enough; the composer may be drawn late.
     const fn are_enough(&self) -> bool {
         self.hook || self.left && self.are_spoken()
@@ -171,5 +182,21 @@ impl Signs {
         }
         let evidence = if enters == 0 { vec![SendEvidence::InComposer] } else { evidence };
         Progress::unconfirmed(evidence, enters, detail)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_composer_of_an_agent_that_is_gone_proves_nothing() {
+        let status = |mut signs: Signs| {
+            signs.forsake();
+            signs.verdict(1, "it is gone").status
+        };
+        assert_eq!(status(Signs { left: true, ..Signs::default() }), SendStatus::Unconfirmed);
+        assert_eq!(status(Signs { left: true, turn: true, ..Signs::default() }), SendStatus::Submitted);
+        assert_eq!(status(Signs { hook: true, ..Signs::default() }), SendStatus::Submitted);
     }
 }

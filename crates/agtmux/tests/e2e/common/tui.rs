@@ -56,6 +56,15 @@ impl Composer {
         composer
     }
 
+    /// Puts another one into its pane, which is drawn when this comes back. One that outlives its pane goes on without.
+    #[track_caller]
+    pub(crate) fn respawn(&self, environment: &TestEnvironment, manners: &str) -> Self {
+        Self::start_by(environment, manners, |tmux, line| {
+            tmux.run(&["respawn-pane", "-k", "-t", &self.pane, &format!("exec {line}")]);
+            self.pane.clone()
+        })
+    }
+
     /// Starts one inside the wrapper, and waits until the daemon has seen that it is idle.
     #[track_caller]
     pub(crate) fn start_wrapped(environment: &TestEnvironment, manners: &str) -> Self {
@@ -165,6 +174,8 @@ struct Manners {
     stash: bool,
     /// So many prompts make it ask something.
     asks_after: u32,
+    /// It lives on when its terminal is gone.
+    outlives: bool,
 }
 
 impl Manners {
@@ -181,6 +192,7 @@ impl Manners {
                 "reads" => manners.reads = value > 0,
                 "stash" => manners.stash = value > 0,
                 "asks_after" => manners.asks_after = value,
+                "outlives" => manners.outlives = value > 0,
                 _ => panic!("{name}"),
             }
         }
@@ -206,8 +218,8 @@ fn be_a_composer() {
     let words = sender.clone();
     let fifo = OpenOptions::new().read(true).write(true).open(dir.join("fifo")).unwrap();
     std::thread::spawn(move || hear(fifo, &words));
-    std::thread::spawn(move || listen(&sender));
     let manners = Manners::parse(&std::env::var("TUI_MANNERS").unwrap());
+    std::thread::spawn(move || listen(&sender, manners.outlives));
     Tui {
         dir,
         manners,
@@ -230,10 +242,11 @@ fn hear(fifo: File, words: &Sender<Input>) {
     }
 }
 
-fn listen(keys: &Sender<Input>) {
+fn listen(keys: &Sender<Input>, outlives: bool) {
     let mut buffer = [0; 4096];
     loop {
         match std::io::stdin().lock().read(&mut buffer) {
+            Ok(0) | Err(_) if outlives => std::thread::park(),
             Ok(0) | Err(_) => std::process::exit(0),
             Ok(count) => keys.send(Input::Keys(buffer[..count].to_vec())).unwrap(),
         }
