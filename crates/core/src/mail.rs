@@ -10,6 +10,7 @@
 //! | unconfirmed | it may have arrived; nobody can say | confirmed, should the agent say so later |
 //! | expired, cancelled, dead | it was not delivered | — |
 //!
+//! Making room for a message, and waiting for whoever types, come before *started*: a crash then leaves it in the queue.
 //! A letter never goes back over the line between *leased* and *started* unless it is certain that nothing was typed, so that none
 //! is delivered twice; and every letter ends in exactly one of the last five, so that none is lost. The text itself is not
 //! kept here: whoever delivers asks the store for it. What is sent to a runtime never goes to another one;

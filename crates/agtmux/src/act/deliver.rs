@@ -1,7 +1,8 @@
 //! Delivers mail: types what is due at whom it is for, unless the agent's own server takes it, and says what came of it.
 //!
-//! A delivery is logged as started before anything can be typed. Whatever ends it afterwards says how far it got: nothing was typed
-//! for sure, and the messages wait on; or it was typed, and is never typed again. What the agent itself says it was given is
+//! A delivery is logged as started right before its first byte, when room is made and nobody types. Until then a crash leaves it in
+//! the queue. Whatever ends it afterwards says how far it got: nothing was typed for sure, and the messages wait on; or it was typed,
+//! and is never typed again. What the agent itself says it was given is
 //! heard from its hooks and counts more than anything seen here.
 
 use std::time::Duration;
@@ -16,7 +17,7 @@ use tokio::time::timeout;
 use super::hand_over::Handed;
 use super::send::Manners;
 use super::{Hands, Shim, send};
-use crate::daemon::delivery::{Load, is_over};
+use crate::daemon::delivery::Load;
 use crate::daemon::mail::Errand;
 
 /// How long it may take to read an agent's own record of its conversation after the daemon was started.
@@ -58,12 +59,6 @@ impl Hands {
             return step;
         }
         let returned = |why: String| Some(MailFact::Returned { delivery: delivery.clone(), why });
-        match self.handle.mail_step(MailFact::Started { delivery: delivery.clone() }).await {
-            Ok(()) => {}
-            Err(error) if is_over(&error) => return None,
-            Err(error) => return returned(format!("it could not be logged: {}", error.message)),
-        }
-        // From here on nothing of it can be taken back, so that what is typed is what was started.
         let load = self.handle.load_delivery(delivery).await?;
         let text = match self.handle.delivery_text(&load).await {
             Ok(text) => text,
@@ -78,8 +73,9 @@ impl Hands {
         let (awaits_rest, raw) = (mail::rest_for(&load.letters), load.is_command());
         let (id, stale) = (delivery.clone(), self.mail.stale());
         let aside = self.handle.read(move |world| world.engine.may_put_aside(&id, stale)).await.ok()?;
-        let manners = Manners { interrupts, awaits_rest, aside, again: self.mail.poll(), raw };
-        match send::send_mail(self, body, &load.runtime, delivery, manners, detail).await {
+        let delivery_id = delivery.clone();
+        let manners = Manners { delivery: delivery_id, interrupts, awaits_rest, aside, again: self.mail.poll(), raw };
+        match send::send_mail(self, body, &load.runtime, manners, detail).await {
             Ok(sent) => Some(taken(delivery, &sent)),
             Err(error) if error.code.is_refusal() => returned(error.message),
             Err(error) => Some(MailFact::Unconfirmed { delivery: delivery.clone(), why: error.message }),

@@ -129,12 +129,12 @@ impl Gift {
         if !doors.is_open(runtime, door) {
             return Err(refused(format!("{} is not heard any more", door.name())));
         }
-        self.hands.handle.mail_step(MailFact::Offered { delivery: delivery.clone() }).await?;
         // The turn may have ended by itself meanwhile, or have come to ask something.
         if self.sight.at == At::Turn && door.interrupt(conversation).await.map_err(refused)? {
             let interrupted = MailFact::Interrupted { delivery: delivery.clone() };
             self.hands.handle.mail_step(interrupted).await.map_err(|error| refused(error.message))?;
         }
+        self.hands.handle.mail_step(MailFact::Offered { delivery: delivery.clone() }).await?;
         match door.give(conversation, delivery.as_str(), &self.text).await {
             Given::Taken(evidence) => Ok(evidence),
             Given::Refused(why) => {

@@ -27,7 +27,7 @@ use agtmux_agents::screen::Enter;
 use agtmux_agents::send::{Body, Objection, SendRules};
 use agtmux_core::action::{Actor, AimedAt, Conditions, Snapshot, Verb, Wish};
 use agtmux_core::id::{ActionId, RuntimeId};
-use agtmux_core::mail::{DeliveryId, Mode};
+use agtmux_core::mail::{DeliveryId, MailFact, Mode};
 use agtmux_tmux::act::Guard;
 use agtmux_wire::SCHEMA_VERSION;
 use agtmux_wire::action::Aim;
@@ -82,13 +82,12 @@ pub async fn send_mail(
     hands: &Hands,
     body: Body,
     runtime: &RuntimeId,
-    delivery: &DeliveryId,
     manners: Manners,
     detail: String,
 ) -> Result<Sent, CommandError> {
     let actor = agtmux_itself();
     let wish = Wish {
-        action: ActionId::new(delivery.as_str()),
+        action: ActionId::new(manners.delivery.as_str()),
         verb: Verb::Send,
         reference: format!("runtime:{runtime}"),
         conditions: Conditions::default(),
@@ -170,6 +169,9 @@ struct Desk {
     action: ActionId,
     /// It goes to an agent at rest only, as far as this mode minds: it is for after the turn.
     awaits_rest: Option<Mode>,
+    /// The delivery that this is, if it is one of messages; and whether the log says that it is started.
+    delivery: Option<DeliveryId>,
+    is_started: AtomicBool,
     /// Whether some of it may have been typed by now.
     may_be_typed: Arc<AtomicBool>,
     /// How long it is waited for a second sign that the text was taken.
@@ -238,6 +240,8 @@ impl Letter {
             shim,
             action,
             awaits_rest,
+            delivery: self.manners.as_ref().map(|manners| manners.delivery.clone()),
+            is_started: AtomicBool::new(false),
             may_be_typed: self.may_be_typed,
             spoken_patience,
             away: None,
@@ -320,6 +324,20 @@ impl Desk {
             Ok(_) => {}
         }
         typed
+    }
+
+    /// Logs that a delivery is started. The first byte follows at once: from here on a crash cannot tell whether it was typed.
+    ///
+    /// # Errors
+    /// Refused when nobody wants it any more, or it cannot be logged; nothing was typed.
+    async fn start(&self) -> Result<(), CommandError> {
+        let Some(delivery) = self.delivery.clone().filter(|_| !self.is_started.load(Ordering::Acquire)) else {
+            return Ok(());
+        };
+        let started = self.hands.handle.mail_step(MailFact::Started { delivery }).await;
+        started.map_err(|error| untyped(error, |why| could_not(format!("it could not be logged: {why}"))))?;
+        self.is_started.store(true, Ordering::Release);
+        Ok(())
     }
 
     /// The text as somebody else has left it in the composer.

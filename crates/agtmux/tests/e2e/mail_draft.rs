@@ -60,7 +60,7 @@ fn waits_for_a_draft(environment: &TestEnvironment, id: &str) {
 fn is_tried_in_vain(environment: &TestEnvironment, id: &str) {
     wait_for("it to be tried four times", || {
         let message = environment.agtmux(&["sm", "show", id, "--json"]).ok().json();
-        let tries = message["steps"].as_array().unwrap().iter().filter(|step| step["to"] == "started").count();
+        let tries = message["steps"].as_array().unwrap().iter().filter(|step| step["to"] == "leased").count();
         if tries >= 4 { Ok(()) } else { Err(format!("{message:#}")) }
     });
 }

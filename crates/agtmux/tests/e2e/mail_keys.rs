@@ -79,18 +79,48 @@ fn what_could_not_be_typed_is_typed_later() {
     assert_eq!(composer.submitted().len(), 1);
 }
 
+/// Somebody at the pane of an agent. Ctrl-G is a key that does not reach the agent and keeps deliveries waiting.
+#[track_caller]
+fn typist(environment: &TestEnvironment, composer: &Composer) -> Terminal {
+    environment.tmux().run(&["select-window", "-t", &composer.pane]);
+    environment.tmux().run(&["bind-key", "-n", "C-g", "refresh-client"]);
+    environment.tmux().run(&["set-option", "-g", "assume-paste-time", "0"]);
+    let line = format!("exec tmux -S {} attach-session -t =main", environment.tmux().path().display());
+    let terminal = Terminal::start(environment, &line);
+    terminal.wait_for("❯");
+    terminal
+}
+
+/// A daemon that is killed while it waits for somebody who types has typed nothing: the message is not given up.
+#[test]
+fn a_kill_while_somebody_types_strands_nothing() {
+    let environment = environment();
+    let composer = Composer::start(&environment, "tells=1");
+    let mut terminal = typist(&environment, &composer);
+    for id in ["m1", "m2", "m3"] {
+        terminal.keys("\u{7}");
+        environment.agtmux(&["sm", "send", &composer.pane, "hello", "--id", id]).ok();
+        // Longer than it takes to find the agent ready, and shorter than somebody is waited for.
+        let until = std::time::Instant::now() + std::time::Duration::from_secs(2);
+        while std::time::Instant::now() < until {
+            terminal.keys("\u{7}");
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        let waiting = show(&environment, id);
+        assert!(["leased", "queued"].contains(&waiting["status"].as_str().unwrap()), "{waiting:#}");
+        terminal.keys("\u{7}");
+        environment.kill_daemon();
+        confirmed(&environment, id);
+    }
+    assert_eq!(composer.submitted().len(), 3);
+}
+
 /// The agent was at rest when a delivery began, and a turn has begun since: the message is for after it.
 #[test]
 fn what_is_for_after_the_turn_is_not_typed_into_one() {
     let environment = environment();
     let composer = Composer::start(&environment, "tells=1");
-    environment.tmux().run(&["select-window", "-t", &composer.pane]);
-    // Somebody whose keys do not reach the pane keeps the delivery waiting.
-    environment.tmux().run(&["bind-key", "-n", "C-g", "refresh-client"]);
-    environment.tmux().run(&["set-option", "-g", "assume-paste-time", "0"]);
-    let line = format!("exec tmux -S {} attach-session -t =main", environment.tmux().path().display());
-    let mut terminal = Terminal::start(&environment, &line);
-    terminal.wait_for("❯");
+    let mut terminal = typist(&environment, &composer);
     // Where the turn is noticed too late, it was waited long enough for whoever types, and another one is tried.
     let mut whys = Vec::new();
     while !whys.last().is_some_and(|why: &String| why.contains("in a turn")) {
@@ -101,7 +131,7 @@ fn what_is_for_after_the_turn_is_not_typed_into_one() {
         wait_for("the delivery to begin", || {
             terminal.keys("\u{7}");
             let message = show(&environment, &id);
-            if message["status"] == "started" { Ok(()) } else { Err(format!("{message:#}")) }
+            if message["status"] == "leased" { Ok(()) } else { Err(format!("{message:#}")) }
         });
         composer.tell("busy");
         wait_for("the agent to be busy", || {

@@ -99,10 +99,11 @@ fn has_step(message: &Value, why: &str) -> bool {
     message["steps"].as_array().unwrap().iter().any(|step| step["why"].as_str().unwrap().contains(why))
 }
 
-/// Whether it waits again, after it was started, for exactly this reason.
+/// Whether it waits again, after a delivery was tried, for exactly this reason.
 fn is_returned(message: &Value, why: &str) -> bool {
     let steps = message["steps"].as_array().unwrap();
-    steps.windows(2).any(|pair| pair[0]["to"] == "started" && pair[1]["to"] == "queued" && pair[1]["why"] == why)
+    let is_tried = |step: &Value| step["to"] == "leased" || step["to"] == "started";
+    steps.windows(2).any(|pair| is_tried(&pair[0]) && pair[1]["to"] == "queued" && pair[1]["why"] == why)
 }
 
 /// Given at the server, in the manner of the prompt before, and confirmed by what the server says stands in the person's place.

@@ -88,7 +88,7 @@ fn somebody_types_and_leaves_and_finds_the_text_again_after_a_message() {
     shows(&environment, &agent, "I am typing something");
     sm(&environment, &["send", &agent.pane, "interrupting message", "--id", "between"]).ok();
     let message = is(&environment, "between", "confirmed");
-    let tries = message["steps"].as_array().unwrap().iter().filter(|step| step["to"] == "started").count();
+    let tries = message["steps"].as_array().unwrap().iter().filter(|step| step["to"] == "leased").count();
     assert!(tries > 1, "it did not wait for the text to be old: {message:#}");
     agent.tell("idle");
     shows(&environment, &agent, "I am typing something");

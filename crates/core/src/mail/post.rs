@@ -209,12 +209,11 @@ impl Post {
             MailFact::Started { delivery } | MailFact::Offered { delivery } => {
                 self.under_way(delivery).is_some_and(|(_, delivery)| !delivery.started)
             }
-            MailFact::Returned { delivery, .. } => self.under_way(delivery).is_some(),
-            MailFact::Interrupted { delivery }
+            MailFact::Returned { delivery, .. }
+            | MailFact::Interrupted { delivery }
             | MailFact::InTheWay { delivery, .. }
-            | MailFact::SetAside { delivery }
-            | MailFact::Submitted { delivery, .. }
-            | MailFact::Unconfirmed { delivery, .. } => {
+            | MailFact::SetAside { delivery } => self.under_way(delivery).is_some(),
+            MailFact::Submitted { delivery, .. } | MailFact::Unconfirmed { delivery, .. } => {
                 self.under_way(delivery).is_some_and(|(_, delivery)| delivery.started)
             }
             MailFact::Confirmed { letters, .. } => letters.iter().any(|id| self.can_be_confirmed(id)),

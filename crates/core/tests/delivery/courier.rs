@@ -15,6 +15,10 @@ const AGAIN: Span = Span::seconds(5);
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Courier {
     Leased,
+    /// What it types is known, and room is made for it. Nothing is logged as started.
+    Ready {
+        body: String,
+    },
     Started {
         body: String,
     },
@@ -38,15 +42,14 @@ pub(crate) enum Courier {
         body: String,
     },
     Passing,
-    /// The agent's server has said whether a turn is under way; it was told in the log that the server is given it; and the server is asked
-    /// to end the turn, has, and is asked to take it.
+    /// The agent's server has said whether a turn is under way; it is asked to end that, and has; the log says that the server is given
+    /// the message; and it is asked to take it.
     Seen {
         body: String,
         is_turn: bool,
     },
     Open {
         body: String,
-        is_turn: bool,
     },
     Interrupting {
         body: String,
@@ -94,7 +97,7 @@ impl World {
                 !agent.works || self.is_urgent(delivery) || !self.has_failed(delivery)
             }
             // It would be refused and tried again for ever; what keeps it away is taken away first.
-            Courier::Started { .. } => !is_there || agent.composer.is_none(),
+            Courier::Ready { .. } => !is_there || agent.composer.is_none(),
             Courier::Passing => {
                 !is_there || agent.waiting.as_ref().is_none_or(|hook| matches!(hook.at, Point::Over { .. }))
             }
@@ -149,14 +152,16 @@ impl World {
         let is_there = agent.is_alive && agent.pid == pid;
         let done = |outcome| Some(Courier::Done { outcome });
         match courier {
-            Courier::Leased => self.begin(delivery),
+            Courier::Leased => self.body_of(delivery).map(|body| Courier::Ready { body }),
             // The guard inside tmux refuses another process.
-            Courier::Started { .. } | Courier::Interrupted { .. } | Courier::Aside { .. } if !is_there => {
+            Courier::Ready { .. } | Courier::Started { .. } | Courier::Interrupted { .. } | Courier::Aside { .. }
+                if !is_there =>
+            {
                 done(Outcome::Returned)
             }
-            Courier::Started { .. } if agent.composer.is_some() => done(Outcome::Returned),
+            Courier::Ready { .. } | Courier::Started { .. } if agent.composer.is_some() => done(Outcome::Returned),
             // The hook of an agent that wants to end its turn is left to it.
-            Courier::Started { body } if is_urgent && agent.works && agent.waiting.is_none() => {
+            Courier::Ready { body } if is_urgent && agent.works && agent.waiting.is_none() => {
                 agent.interrupt();
                 let letters = self.engine.state().mail.under_way(delivery).map(|(_, delivery)| &delivery.letters);
                 self.interrupted.extend(letters.into_iter().flatten().cloned());
@@ -164,13 +169,16 @@ impl World {
             }
             Courier::Interrupted { body } => {
                 let is_logged = self.step(MailFact::Interrupted { delivery: delivery.clone() });
-                if is_logged { Some(Courier::Started { body }) } else { done(Outcome::Returned) }
+                if is_logged { Some(Courier::Ready { body }) } else { done(Outcome::Returned) }
             }
-            Courier::Started { body } if agent.draft.is_some() => self.make_room(delivery, pane, body),
+            Courier::Ready { body } if agent.draft.is_some() => self.make_room(delivery, pane, body),
             Courier::Aside { body } => {
                 agent.draft = None;
-                Some(Courier::Started { body })
+                Some(Courier::Ready { body })
             }
+            Courier::Ready { body } => self.begin(delivery, body),
+            // The guard inside tmux, or the wrapper, knows that somebody has typed since.
+            Courier::Started { .. } if agent.draft.is_some() => done(Outcome::Returned),
             Courier::Started { body } if agent.is_wrapped => {
                 agent.socket.push_back(Request::Inject { delivery: delivery.clone(), body });
                 Some(Courier::Asked)
@@ -299,9 +307,8 @@ impl World {
         letters.any(|entry| is_such(&entry.letter))
     }
 
-    /// Logs that a delivery is started, before anything can be typed.
-    fn begin(&mut self, delivery: &DeliveryId) -> Option<Courier> {
-        let body = self.body_of(delivery)?;
+    /// Logs that a delivery is started, right before the first byte.
+    fn begin(&mut self, delivery: &DeliveryId, body: String) -> Option<Courier> {
         self.step(MailFact::Started { delivery: delivery.clone() }).then_some(Courier::Started { body })
     }
 

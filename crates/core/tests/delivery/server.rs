@@ -181,30 +181,30 @@ impl World {
         let refused = Some(Courier::Handed { given: Given::Refused(String::new()) });
         match courier {
             Courier::Seen { .. } if !has_door => refused,
-            Courier::Seen { body, is_turn } => {
-                let is_offered = self.step(MailFact::Offered { delivery: delivery.clone() });
-                is_offered.then_some(Courier::Open { body, is_turn })
-            }
-            Courier::Open { body, is_turn } => {
+            Courier::Seen { body, is_turn: true } => {
                 let Some(server) = server.filter(|_| is_there) else { return refused };
-                if is_turn {
-                    let letters = self.engine.state().mail.under_way(delivery).map(|(_, delivery)| &delivery.letters);
-                    let letters = letters.cloned().unwrap_or_default();
-                    server.socket.push_back(Request::Interrupt { delivery: delivery.clone(), letters });
-                    Some(Courier::Interrupting { body })
-                } else {
-                    server.socket.push_back(Request::Give { delivery: delivery.clone(), body: body.clone() });
-                    Some(Courier::Giving { body })
-                }
+                let letters = self.engine.state().mail.under_way(delivery).map(|(_, delivery)| &delivery.letters);
+                let letters = letters.cloned().unwrap_or_default();
+                server.socket.push_back(Request::Interrupt { delivery: delivery.clone(), letters });
+                Some(Courier::Interrupting { body })
+            }
+            Courier::Seen { body, is_turn: false } => {
+                let is_offered = self.step(MailFact::Offered { delivery: delivery.clone() });
+                is_offered.then_some(Courier::Open { body })
+            }
+            Courier::Open { body } => {
+                let Some(server) = server.filter(|_| is_there) else { return refused };
+                server.socket.push_back(Request::Give { delivery: delivery.clone(), body: body.clone() });
+                Some(Courier::Giving { body })
             }
             Courier::Interrupting { body } => match server.and_then(|server| server.replies.remove(delivery)) {
                 Some(Reply::Done) => Some(Courier::Stopped { body }),
-                Some(Reply::Nothing) => Some(Courier::Open { body, is_turn: false }),
+                Some(Reply::Nothing) => Some(Courier::Seen { body, is_turn: false }),
                 _ => refused,
             },
             Courier::Stopped { body } => {
                 let is_logged = self.step(MailFact::Interrupted { delivery: delivery.clone() });
-                if is_logged { Some(Courier::Open { body, is_turn: false }) } else { refused }
+                if is_logged { Some(Courier::Seen { body, is_turn: false }) } else { refused }
             }
             Courier::Giving { body } => {
                 let reply = server.as_mut().and_then(|server| server.replies.remove(delivery));

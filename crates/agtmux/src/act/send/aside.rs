@@ -41,6 +41,8 @@ const PASTE_END: &str = "\u{1b}[201~";
 /// What a message may do to whoever is in its way.
 #[derive(Clone, Debug)]
 pub struct Manners {
+    /// The delivery.
+    pub delivery: DeliveryId,
     /// A turn under way is interrupted for it.
     pub interrupts: bool,
     /// It is for after the turn, whenever that has begun: the mode that the agent has to be at rest for.
@@ -61,7 +63,7 @@ impl Desk {
     /// Refused when the text could not be put aside.
     pub(super) async fn make_room(&mut self, manners: &Manners) -> Result<(), CommandError> {
         let Some((draft, screen, cursor)) = self.draft().await? else { return Ok(()) };
-        let delivery = DeliveryId::new(self.action.as_str());
+        let delivery = manners.delivery.clone();
         let registry = self.eye.manifests.now();
         let rules = registry.get(self.eye.aimed.agent.as_str()).and_then(|manifest| manifest.aside.clone());
         let rules = rules.filter(|rules| rules.can_take(&draft, &screen, cursor, &self.rules));

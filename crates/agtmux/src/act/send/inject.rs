@@ -82,6 +82,8 @@ impl Desk {
                 if_output: (status.stands.is_some() || started.elapsed() < STILL_PATIENCE).then_some(status.output),
                 ..Inject::default()
             };
+            // Whatever keeps the wrapper from it now, it knows of each id whether it typed that: nothing is stranded.
+            self.start().await?;
             self.may_be_typed.store(true, Ordering::Release);
             let begun = shim.begin(&inject, self.body.as_str().as_bytes()).await;
             let is_nothing = matches!(begun, Ok((Injected::Busy(_) | Injected::Refused(_), _)));

@@ -59,44 +59,66 @@ impl Desk {
         loop {
             let quiet_since = jiff::Timestamp::now().as_second() - i64::try_from(QUIET.as_secs()).unwrap_or(0);
             self.guard.quiet_since = Some(quiet_since);
-            let slot = self.hands.buffers.take(self.guard.pane).await;
-            let buffer = slot.buffer();
-            buffer
-                .load(&self.eye.plain, self.body.as_str().as_bytes(), STEP_DEADLINE)
-                .await
-                .map_err(|error| tmux_failed(&error))?;
-            let acted = match self.ready().await {
-                Ok(seen) => {
-                    let paste = buffer.paste(self.guard.pane, self.rules.paste == Paste::Bracketed);
-                    let at_once = submit && self.takes_enter_at_once(&seen).await;
-                    let pasted = Pasted {
-                        effect: effect(seen.composer.enter),
-                        queued: seen.composer.queued,
-                        at: Instant::now(),
-                        enters: u32::from(at_once),
-                        before: self.position().await,
-                    };
-                    let script = Script::from(&paste);
-                    let script = if at_once { script.then(&self.enter()) } else { script };
-                    self.may_be_typed.store(true, Ordering::Release);
-                    let acted = guarded(&self.eye.plain, &self.guard, &script, &buffer.clear(), STEP_DEADLINE).await;
-                    self.may_be_typed.store(!matches!(acted, Ok(Acted::Refused(_))), Ordering::Release);
-                    acted.map(|acted| (acted, pasted)).map_err(|error| act_failed(&error))
-                }
-                Err(error) => Err(error),
+            let acted = match self.is_typed_into().await? {
+                Some(mismatch) => Err(mismatch),
+                None => self.paste_now(submit).await?,
             };
             match acted {
-                Ok((Acted::Done(_), pasted)) => return Ok(Pasted { at: Instant::now(), ..pasted }),
-                Ok((Acted::Refused(Mismatch::NotQuiet), _)) if started.elapsed() < QUIET_PATIENCE => {}
-                Ok((Acted::Refused(mismatch), _)) => return Err(missed(&mismatch)),
-                Err(error) => {
-                    slot.clear(&self.eye.plain).await;
-                    return Err(error);
-                }
+                Ok(pasted) => return Ok(pasted),
+                // A delivery that is started waits for nobody: it is returned, and tried again.
+                Err(Mismatch::NotQuiet)
+                    if started.elapsed() < QUIET_PATIENCE && !self.is_started.load(Ordering::Acquire) => {}
+                Err(mismatch) => return Err(missed(&mismatch)),
             }
-            drop(slot);
             sleep(QUIET / 8).await;
         }
+    }
+
+    /// What keeps a message from being pasted right now, such as somebody who types. It is waited for before the message is started.
+    async fn is_typed_into(&self) -> Result<Option<Mismatch>, CommandError> {
+        if self.delivery.is_none() {
+            return Ok(None);
+        }
+        let asked = guarded(&self.eye.plain, &self.guard, &Script::new(), &Script::new(), STEP_DEADLINE).await;
+        match asked.map_err(|error| tmux_failed(&error))? {
+            Acted::Done(_) => Ok(None),
+            Acted::Refused(mismatch) => Ok(Some(mismatch)),
+        }
+    }
+
+    /// Pastes the text if the guard holds.
+    async fn paste_now(&mut self, submit: bool) -> Result<Result<Pasted, Mismatch>, CommandError> {
+        let slot = self.hands.buffers.take(self.guard.pane).await;
+        let buffer = slot.buffer();
+        let body = self.body.as_str().as_bytes();
+        buffer.load(&self.eye.plain, body, STEP_DEADLINE).await.map_err(|error| tmux_failed(&error))?;
+        let acted = async {
+            let seen = self.ready().await?;
+            let paste = buffer.paste(self.guard.pane, self.rules.paste == Paste::Bracketed);
+            let at_once = submit && self.takes_enter_at_once(&seen).await;
+            let pasted = Pasted {
+                effect: effect(seen.composer.enter),
+                queued: seen.composer.queued,
+                at: Instant::now(),
+                enters: u32::from(at_once),
+                before: self.position().await,
+            };
+            let script = Script::from(&paste);
+            let script = if at_once { script.then(&self.enter()) } else { script };
+            self.start().await?;
+            self.may_be_typed.store(true, Ordering::Release);
+            let acted = guarded(&self.eye.plain, &self.guard, &script, &buffer.clear(), STEP_DEADLINE).await;
+            self.may_be_typed.store(!matches!(acted, Ok(Acted::Refused(_))), Ordering::Release);
+            match acted.map_err(|error| act_failed(&error))? {
+                Acted::Done(_) => Ok(Ok(Pasted { at: Instant::now(), ..pasted })),
+                Acted::Refused(mismatch) => Ok(Err(mismatch)),
+            }
+        };
+        let acted = acted.await;
+        if acted.is_err() {
+            slot.clear(&self.eye.plain).await;
+        }
+        acted
     }
 
     /// Whether Enter may come with the text, so that whoever begins to type that very moment is behind both. An agent at rest asks
