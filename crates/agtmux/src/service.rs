@@ -50,6 +50,7 @@ pub async fn run(options: Options, ready: impl FnOnce()) -> Result<(), CommandEr
         server.abort_handle(),
         hook_server.abort_handle(),
         tokio::spawn(ingest::files::run(handle.clone())).abort_handle(),
+        tokio::spawn(ingest::sessions::run(handle.clone())).abort_handle(),
         tokio::spawn(ingest::servers::run(handle.clone())).abort_handle(),
         tokio::spawn(ingest::screens::run(handle.clone(), eyes)).abort_handle(),
         tokio::spawn(stop_on_signal(handle.clone())).abort_handle(),

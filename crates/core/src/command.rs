@@ -38,6 +38,13 @@ pub enum Command {
         /// The name.
         name: Option<String>,
     },
+    /// Remember the session id that a runtime has in its environment.
+    Session {
+        /// Which runtime.
+        runtime: RuntimeId,
+        /// The id.
+        session: String,
+    },
     /// Take in a signal.
     Ingest(Box<SignalEvent>),
     /// Change the numbers to decide by.
@@ -142,6 +149,14 @@ pub(crate) fn decide(state: &EngineState, command: &Command) -> Result<Vec<Fact>
             live_runtime(state, runtime)?;
             check_new_name(state, Some(runtime), name.as_deref())?;
             Fact::Named { runtime: runtime.clone(), name: name.clone() }
+        }
+        Command::Session { runtime, session } => {
+            // What runs below an agent inherits the id. It stays with the runtime that had it first.
+            let has_it = |runtime: &Runtime| runtime.is_live() && runtime.session.as_deref() == Some(session);
+            if live_runtime(state, runtime)?.session.is_some() || state.topology.runtimes.values().any(has_it) {
+                return Ok(Vec::new());
+            }
+            Fact::Session { runtime: runtime.clone(), session: session.clone() }
         }
         Command::Ingest(event) => {
             known_target(state, &event.claim.target)?;

@@ -127,6 +127,13 @@ pub enum Fact {
         /// The name.
         name: Option<String>,
     },
+    /// A runtime was started with a session id of its own in its environment, `SCHMUX_SESSION_ID`.
+    Session {
+        /// Which runtime.
+        runtime: RuntimeId,
+        /// The id.
+        session: String,
+    },
     /// An agent named the conversation that it is in, by which it can be told to go on with it later.
     Conversation {
         /// Which runtime.
@@ -287,6 +294,7 @@ impl Fact {
             | Self::ProcessChanged { runtime, .. }
             | Self::RuntimeEnded { runtime, .. }
             | Self::Named { runtime, .. }
+            | Self::Session { runtime, .. }
             | Self::Conversation { runtime, .. }
             | Self::Seen { runtime }
             | Self::Acknowledged { runtime, .. } => Some(runtime),

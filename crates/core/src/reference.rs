@@ -5,6 +5,7 @@
 //! | `runtime:<id>` | a runtime, by its id or a unique beginning of it |
 //! | `pane:<target>/<session>/<window>/<pane>` | a pane by where it sits; window is `@id`, index or name, pane is `%id` or index |
 //! | `rt_…`, `%3`, `name` | a beginning of a runtime id, a tmux pane id, a friendly name |
+//! | `claude-1f0c33aa` | the session id in a runtime's environment, `SCHMUX_SESSION_ID`, unless a runtime has that name |
 //!
 //! A session's name may hold anything, slashes too: the first segment is the target, the last two are window and pane,
 //! and what is between is the session. A slash may be written `%2F` as well. Nothing that matches more than one pane is
@@ -74,7 +75,8 @@ pub enum RefError {
 }
 
 /// The grammar, for people.
-pub const GRAMMAR: &str = "runtime:<id>, pane:<target>/<session>/<window>/<pane>, %<pane>, rt_<id>, or a name";
+pub const GRAMMAR: &str =
+    "runtime:<id>, pane:<target>/<session>/<window>/<pane>, %<pane>, rt_<id>, a name, or a SCHMUX_SESSION_ID";
 
 impl RefError {
     /// The stable code.
@@ -147,8 +149,10 @@ impl Engine {
 
     fn runtime_by_name(&self, text: &str, name: &str) -> Result<Resolved, RefError> {
         let named: Vec<_> = self.live().filter(|runtime| runtime.name.as_deref() == Some(name)).collect();
+        let in_session: Vec<_> = self.live().filter(|runtime| runtime.session.as_deref() == Some(name)).collect();
         match named.as_slice() {
             [] if name.starts_with("rt_") => self.runtime_by_prefix(text, name),
+            [] if !in_session.is_empty() => one_runtime(text, &in_session),
             [] => {
                 let over = self.last_named(name).map(|(runtime, how)| {
                     format!(
@@ -164,9 +168,9 @@ impl Engine {
         }
     }
 
-    /// The agent that had a name last, of those that are over.
+    /// The agent that had a name or a session id last, of those that are over.
     fn last_named(&self, name: &str) -> Option<(&Runtime, Ending)> {
-        let all = self.state().topology.runtimes.values().filter(|runtime| runtime.name.as_deref() == Some(name));
+        let all = self.state().topology.runtimes.values().filter(|runtime| runtime.is_called(name));
         let over = all.filter_map(|runtime| runtime.ended.map(|(how, at)| (at, runtime, how)));
         over.max_by_key(|(at, _, _)| *at).map(|(_, runtime, how)| (runtime, how))
     }

@@ -76,7 +76,7 @@ impl Engine {
             };
         }
         let called = newest(&|runtime| runtime.conversation.as_ref().is_some_and(|is| is.id == text));
-        Ok(called.or_else(|| newest(&|runtime| runtime.name.as_deref() == Some(text))))
+        Ok(called.or_else(|| newest(&|runtime| runtime.is_called(text))))
     }
 }
 

@@ -40,6 +40,9 @@ pub struct Runtime {
     pub why: String,
     /// Its friendly name.
     pub name: Option<String>,
+    /// The session id in its environment, `SCHMUX_SESSION_ID`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
     /// The conversation it is in, or was in last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<Conversation>,
@@ -112,6 +115,7 @@ impl Runtime {
             process: found.process,
             why: found.why.to_owned(),
             name: None,
+            session: None,
             conversation: None,
             started_at: at,
             process_state: (ProcessState::Alive, at),
@@ -123,6 +127,11 @@ impl Runtime {
             state_version: 1,
             updated_at: at,
         }
+    }
+
+    /// Whether a text is its name, or the session id in its environment.
+    pub(crate) fn is_called(&self, text: &str) -> bool {
+        self.name.as_deref() == Some(text) || self.session.as_deref() == Some(text)
     }
 
     /// Takes in a signal that is bound to this runtime.

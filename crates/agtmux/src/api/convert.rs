@@ -258,6 +258,7 @@ pub fn fact_text(fact: &Fact) -> String {
         Fact::ProcessChanged { process, .. } => format!("its process is {process:?}").to_lowercase(),
         Fact::RuntimeEnded { how, .. } => format!("ended: {}", how.name()),
         Fact::Conversation { conversation, .. } => format!("in conversation {conversation}"),
+        Fact::Session { session, .. } => format!("its SCHMUX_SESSION_ID is {session}"),
         Fact::Named { name, .. } => format!("named {}", name.as_deref().unwrap_or("nothing")),
         Fact::Signal(signal) => {
             let said = serde_json::to_value(&signal.signal).unwrap_or_default();

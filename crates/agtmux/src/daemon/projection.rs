@@ -72,6 +72,7 @@ impl Projection {
             | Fact::PaneGone { .. }
             | Fact::ProcessChanged { .. }
             | Fact::Named { .. }
+            | Fact::Session { .. }
             | Fact::Conversation { .. }
             | Fact::Seen { .. }
             | Fact::Acknowledged { .. }

@@ -4,3 +4,4 @@ pub mod files;
 pub mod hooks;
 pub mod screens;
 pub mod servers;
+pub mod sessions;

@@ -180,6 +180,7 @@ pub(super) fn kind(fact: &Fact) -> &'static str {
         Fact::Seen { .. } => "seen",
         Fact::Acknowledged { .. } => "acknowledged",
         Fact::Named { .. } => "named",
+        Fact::Session { .. } => "session",
         Fact::Conversation { .. } => "conversation",
         Fact::IntentDone { .. } => "intent_done",
         Fact::Refused { .. } => "refused",
@@ -206,6 +207,7 @@ fn target(fact: &Fact) -> Option<&TargetName> {
         | Fact::ProcessChanged { .. }
         | Fact::RuntimeEnded { .. }
         | Fact::Named { .. }
+        | Fact::Session { .. }
         | Fact::Conversation { .. }
         | Fact::Seen { .. }
         | Fact::Acknowledged { .. }

@@ -54,6 +54,9 @@ impl Engine {
             Fact::Named { runtime, name } => {
                 self.change_runtime(runtime, applied, |runtime| runtime.name.clone_from(name));
             }
+            Fact::Session { runtime, session } => {
+                self.change_runtime(runtime, applied, |runtime| runtime.session = Some(session.clone()));
+            }
             Fact::Conversation { runtime, conversation, cwd } => {
                 let conversation = Conversation { id: conversation.clone(), cwd: cwd.clone() };
                 self.change_runtime(runtime, applied, |runtime| runtime.conversation = Some(conversation));

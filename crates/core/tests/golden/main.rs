@@ -41,6 +41,7 @@ kinds! { fact_kind(Fact), FACTS:
     Fact::ProcessChanged { .. } => "process_changed",
     Fact::RuntimeEnded { .. } => "runtime_ended",
     Fact::Named { .. } => "named",
+    Fact::Session { .. } => "session",
     Fact::Conversation { .. } => "conversation",
     Fact::Signal(_) => "signal",
     Fact::Seen { .. } => "seen",

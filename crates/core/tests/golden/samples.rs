@@ -21,6 +21,8 @@ pub(crate) fn events() -> Vec<Event> {
     facts.extend(signals().into_iter().enumerate().map(|(n, signal)| Fact::Signal(Box::new(signal_event(n, signal)))));
     facts.extend(people());
     facts.extend(mail());
+    // What came later comes last: the numbers of the others are in their files.
+    facts.push(Fact::Session { runtime: runtime(), session: "claude-1f0c33aa".to_owned() });
     let mut events: Vec<_> = facts.into_iter().zip(1..).map(|(fact, seq)| event(seq, fact)).collect();
     let mut engine = Engine::new();
     for event in events.iter().take(20) {

@@ -101,6 +101,30 @@ fn names_are_unique_among_the_living() {
     assert_eq!(answer(&world, &name(&other, "builder")), "1 fact");
 }
 
+/// A session id stays with the runtime that had it first, is a reference while that lives, and gives way to a name.
+#[test]
+fn a_session_id_is_of_one_runtime() {
+    let (mut world, runtime) = world();
+    let pane = world.pane("local", "main", (0, "work"), 2);
+    let other = world.agent(&pane, "codex", "idle");
+    let command = |runtime: &RuntimeId| Command::Session { runtime: runtime.clone(), session: "s-1".to_owned() };
+    let meant = |world: &World| world.engine.resolve_ref("s-1").map(|found| found.runtime.unwrap());
+    assert_eq!(meant(&world).unwrap_err().code(), "E_REF_NOT_FOUND");
+    assert_eq!(answer(&world, &command(&runtime)), "1 fact");
+    world.apply(Fact::Session { runtime: runtime.clone(), session: "s-1".to_owned() });
+    assert_eq!(meant(&world).unwrap(), runtime);
+    assert_eq!(
+        (answer(&world, &command(&runtime)), answer(&world, &command(&other))),
+        ("0 fact".into(), "0 fact".into())
+    );
+    world.apply(Fact::Named { runtime: other.clone(), name: Some("s-1".to_owned()) });
+    assert_eq!(meant(&world).unwrap(), other);
+    world.apply(Fact::Named { runtime: other.clone(), name: None });
+    world.apply(Fact::RuntimeEnded { runtime, how: Ending::Exited });
+    assert!(meant(&world).unwrap_err().hint().unwrap().contains("is over: exited"));
+    assert_eq!(answer(&world, &command(&other)), "1 fact");
+}
+
 #[test]
 fn policies_are_taken_as_they_are() {
     let (world, _) = world();
