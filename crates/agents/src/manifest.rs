@@ -10,6 +10,7 @@ use toml::Spanned;
 
 use crate::approve::ApproveRules;
 use crate::aside::AsideRules;
+use crate::instructions::InstructionFiles;
 use crate::interrupt::InterruptRules;
 use crate::launch::LaunchRules;
 use crate::screen::{ComposerRules, DialogRules, ScreenRules};
@@ -59,9 +60,9 @@ pub struct Manifest {
     /// How a turn of it is interrupted.
     #[serde(default)]
     pub interrupt: InterruptRules,
-    /// The file in a workspace from which the agent takes instructions, such as `.claude/CLAUDE.md`.
-    #[serde(default, deserialize_with = "path_below")]
-    pub instructions: Option<String>,
+    /// The files in a workspace from which the agent takes instructions.
+    #[serde(default)]
+    pub instructions: Option<InstructionFiles>,
     /// How it is started.
     #[serde(default)]
     pub launch: LaunchRules,
@@ -178,14 +179,6 @@ impl ManifestError {
 #[derive(Deserialize)]
 struct Contract {
     contract: Spanned<u32>,
-}
-
-/// A path that stays below the folder it is joined to.
-fn path_below<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    let path = String::deserialize(deserializer)?;
-    let stays = !path.is_empty() && path.split('/').all(|part| !matches!(part, "" | "." | ".."));
-    let unexpected = || de::Error::invalid_value(de::Unexpected::Str(&path), &"a path below the workspace");
-    if stays { Ok(Some(path)) } else { Err(unexpected()) }
 }
 
 fn agent_id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::Path;
 
-use agtmux_agents::instructions::{Change, ensure, has_instructions, remove};
+use agtmux_agents::instructions::{Change, ensure, has_instructions, is_ours_alone, remove};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -34,6 +34,12 @@ fn cases() -> Vec<(&'static str, Option<String>)> {
         ("ends-only", Some(format!("# Mine\n\n{END}\n"))),
         ("two-blocks", Some(format!("{}{}", block("a\n"), block("b\n")))),
         ("begins-twice", Some(format!("{BEGIN}\n{}", block("a\n")))),
+        ("goes-on-behind-the-end", Some(format!("# Mine\n\n{BEGIN}\nold words\n{END} # After\n"))),
+        ("moved-to-the-top", Some(format!("{}# After\n", block("old words\n")))),
+        ("indented", Some(format!("- Mine\n\n  {BEGIN}\n  old words\n  {END}\n"))),
+        ("byte-order-mark", Some(format!("\u{feff}{}", block("old words\n")))),
+        ("crlf-block-in-another-file", Some(format!("# Mine\n\n{}", block("old words\n").replace('\n', "\r\n")))),
+        ("end-in-a-line-of-text", Some(format!("# Mine\n{BEGIN}\nold words {END}\n"))),
     ]
 }
 
@@ -62,7 +68,14 @@ fn golden_files() {
         };
         let expected = match name {
             "missing" => Change::Created,
-            "older-block" | "older-block-between" | "empty-block" => Change::Updated,
+            "older-block"
+            | "older-block-between"
+            | "empty-block"
+            | "goes-on-behind-the-end"
+            | "moved-to-the-top"
+            | "indented"
+            | "byte-order-mark"
+            | "crlf-block-in-another-file" => Change::Updated,
             _ => Change::Appended,
         };
         assert_eq!(change, expected, "{name}");
@@ -75,6 +88,39 @@ fn golden_files() {
     assert!(!has_instructions(b"# Mine\n"));
     let removed = remove(b"# Mine\n\n<!-- SCHMUX:BEGIN -->\nold\n<!-- SCHMUX:END -->\n\n# After\n").unwrap();
     assert_eq!(removed.as_deref(), Some(&b"# Mine\n\n# After\n"[..]));
+}
+
+/// What a person wrote around the block, and how they moved it, stays when the block goes.
+#[test]
+fn removing_joins_no_lines_and_takes_no_text() {
+    let block = format!("{BEGIN}\nold\n{END}");
+    let cases = [
+        (format!("# Mine\n{block}\n# After\n"), Some("# Mine\n# After\n")),
+        (format!("# Mine\n\n{block}\n\n# After\n"), Some("# Mine\n\n# After\n")),
+        (format!("# Mine\n\n{block} # After\n"), Some("# Mine\n # After\n")),
+        (format!("# Mine\n{block}"), Some("# Mine\n")),
+        (format!("{block}\n# After\n"), Some("# After\n")),
+        (format!("  {block}\n# After\n"), Some("# After\n")),
+        (format!("# Mine\r\n{block}\r\n# After\r\n"), Some("# Mine\r\n# After\r\n")),
+        (format!("\u{feff}{block}\r\n# After\r\n"), Some("\u{feff}# After\r\n")),
+    ];
+    for (text, left) in cases {
+        assert_eq!(remove(text.as_bytes()).unwrap(), left.map(|left| left.as_bytes().to_vec()), "{text:?}");
+    }
+    // A file that was made for the block goes only if nobody wrote into it.
+    let (made, _) = ensure(None).unwrap();
+    let made = String::from_utf8(made).unwrap();
+    for (around, left) in [
+        (made.clone(), None),
+        (made.replace('\n', "\r\n"), None),
+        (format!("\u{feff}{made}"), None),
+        (format!("{made}\n# After\n"), Some("\n# After\n")),
+        (format!("# Before\n\n{made}"), Some("# Before\n")),
+    ] {
+        assert_eq!(is_ours_alone(around.as_bytes()), left.is_none(), "{around:?}");
+        assert_eq!(remove(around.as_bytes()).unwrap(), left.map(|left| left.as_bytes().to_vec()), "{around:?}");
+    }
+    assert!(!is_ours_alone(block.as_bytes()));
 }
 
 fn markdown() -> impl Strategy<Value = String> {
@@ -107,6 +153,21 @@ proptest! {
         prop_assert!(after.starts_with(&format!("{above}\n{BEGIN}")), "{after}");
         let ending = format!("{END}\n{below}");
         prop_assert!(after.ends_with(&ending), "{after}");
+    }
+
+    /// A person puts text directly above and below the block, in lines of its own. None of it goes with the block.
+    #[test]
+    fn text_around_the_block_outlives_it(above in markdown(), below in markdown()) {
+        let (block, _) = ensure(None).unwrap();
+        let block = String::from_utf8(block).unwrap();
+        let above = if above.is_empty() || above.ends_with('\n') { above } else { above + "\n" };
+        let left = remove(format!("{above}{block}{below}").as_bytes()).unwrap().unwrap_or_default();
+        let left = String::from_utf8(left).unwrap();
+        let written = |text: &str| text.lines().filter(|line| !line.trim().is_empty()).map(str::to_owned).collect::<Vec<_>>();
+        let mut expected = written(&above);
+        expected.extend(written(&below));
+        prop_assert_eq!(written(&left), expected);
+        prop_assert!(left.ends_with(&below) || left.is_empty());
     }
 
     #[test]

@@ -13,7 +13,8 @@ use crate::worktree::{MadeWorktree, NewWorktree};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct SpawnRequest {
-    /// The agent, or a model that it runs, such as `claude-opus`.
+    /// The agent, or a model that it runs, such as `claude-opus`. Empty: with arguments, those are a command to run;
+    /// without, the agent of the configuration.
     pub agent: String,
     /// A name for it, unique among the agents that live.
     pub name: Option<String>,

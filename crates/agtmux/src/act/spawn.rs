@@ -36,7 +36,7 @@ use crate::daemon::actions::{self, failed};
 use crate::daemon::world::LOCAL;
 use crate::error::CommandError;
 use crate::setup::environment::Start;
-use crate::setup::instructions::Provision;
+use crate::setup::instructions::{Lessons, Wish};
 use crate::setup::lock::SetupLock;
 use crate::worktree;
 
@@ -107,6 +107,7 @@ pub async fn spawn(hands: &Hands, request: SpawnRequest, meant: Meant, actor: Ac
 
 impl Order {
     async fn carry_out(mut self, hands: &Hands, action: &ActionId, actor: &Actor) -> Result<Spawned, CommandError> {
+        self.make_room_for_server()?;
         if let Some(branch) = self.branch.clone() {
             let made = worktree::add::add(&self.workspace, &branch, self.worktrees.as_deref()).await?;
             self.move_to(made);
@@ -128,10 +129,12 @@ impl Order {
         actor: &Actor,
     ) -> Result<Spawned, CommandError> {
         let mut notes: Vec<_> = self.unwrapped.iter().cloned().collect();
+        notes.extend(self.make_folders(hands).err().map(|error| format!("it cannot signal by files: {error}")));
         if self.provision {
-            notes.extend(
-                self.teach(hands).err().map(|error| format!("the workspace was not taught to signal: {error}")),
-            );
+            match self.teach(hands) {
+                Ok(note) => notes.extend(note),
+                Err(error) => notes.push(format!("the workspace was not taught to signal: {error}")),
+            }
         }
         let plain = Plain::new(&hands.tmux, &self.socket).at(&self.workspace);
         let opened = self.open(hands, &plain).await?;
@@ -142,11 +145,16 @@ impl Order {
             Err(error) => return Err(tmux_failed(&error)),
         }
         hands.handle.watch(self.socket.clone()).await?;
-        let settled = settle::settle(hands, &plain, &opened, &self.capability, self.patience).await?;
+        let settled = settle::settle(hands, &plain, &opened, &self.capability, self.patience, self.is_command).await?;
         let mut spawned = self.answer(action, &opened, &settled, notes);
         if settled.status != SpawnStatus::Ended {
             // From here on the window closes with the agent, as any other does.
             open::let_go(&plain, opened.pane, STEP_DEADLINE).await.ok();
+        }
+        if let Some(runtime) = &settled.runtime {
+            // It is read from its environment too. Whoever gets the answer may use it at once.
+            let command = Command::Session { runtime: runtime.clone(), session: self.word.clone() };
+            hands.handle.request(command).await.ok();
         }
         if let (Some(runtime), Some(name)) = (&settled.runtime, &self.name) {
             let command = Command::Name { runtime: runtime.clone(), name: Some(name.name.clone()) };
@@ -180,8 +188,8 @@ impl Order {
         }
     }
 
-    /// The block in the instruction file, and the folders of the files by which the agent signals.
-    fn teach(&self, hands: &Hands) -> Result<(), CommandError> {
+    /// The folders of the files by which the agent signals.
+    fn make_folders(&self, hands: &Hands) -> Result<(), CommandError> {
         let start = self.start(hands, "");
         for file in [start.status_file(), start.events_file()] {
             if let Some(folder) = file.parent() {
@@ -193,11 +201,18 @@ impl Order {
         if !ignore.exists() {
             std::fs::write(&ignore, "*\n").map_err(CommandError::internal)?;
         }
-        if let Some(file) = &self.instructions {
-            let _lock = SetupLock::take(&hands.paths.state_dir)?;
-            Provision::plan(&self.workspace, file, false)?.write(&self.workspace)?;
-        }
         Ok(())
+    }
+
+    /// The block in the instruction file. Gives what is worth knowing besides.
+    fn teach(&self, hands: &Hands) -> Result<Option<String>, CommandError> {
+        let Some(files) = &self.instructions else { return Ok(None) };
+        let _lock = SetupLock::take(&hands.paths.state_dir)?;
+        let mut lessons = Lessons::new(&self.workspace);
+        lessons.plan(files, Wish { removes: false, follows_links: false })?;
+        lessons.plan_exclude();
+        let unheard = lessons.write()?;
+        Ok(unheard.map(|error| format!("git was not told to ignore the instructions: {error}")))
     }
 
     /// The program as tmux runs it: without what tells an agent that it runs inside another (F64).
@@ -249,7 +264,7 @@ impl Order {
             wrapped: self.wrapper.is_some(),
             prompt: None,
             notes: notes.into_iter().chain(settled.note.clone()).collect(),
-            problem: settled.problem(&self.agent, opened).map(ErrorDetail::from),
+            problem: settled.problem(&self.agent, self.is_command, opened).map(ErrorDetail::from),
         }
     }
 }

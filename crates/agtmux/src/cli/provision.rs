@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use agtmux_agents::Registry;
-use agtmux_agents::instructions::{Change, base_agent};
+use agtmux_agents::instructions::{Change, InstructionFiles, base_agent};
 use agtmux_wire::error::ErrorCode;
 use clap::Args;
 use serde::Serialize;
@@ -15,8 +15,7 @@ use super::{Context, output};
 use crate::config;
 use crate::daemon::startup::user_manifests;
 use crate::error::CommandError;
-use crate::setup::SetupError;
-use crate::setup::instructions::Provision;
+use crate::setup::instructions::{Lessons, Wish};
 use crate::setup::lock::SetupLock;
 use crate::setup::places::Places;
 
@@ -38,6 +37,9 @@ pub struct ProvisionArgs {
     /// Change nothing; show what would change
     #[arg(long)]
     dry_run: bool,
+    /// Where a file is a link out of the workspace, edit the file that it leads to
+    #[arg(long)]
+    follow_links: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -51,6 +53,8 @@ struct Item {
     /// for an agent without an instruction file.
     action: &'static str,
     file: Option<FileEdit>,
+    /// Files that the block is taken out of, because the agent does not read them or because they hide others from it.
+    former: Vec<FileEdit>,
 }
 
 pub fn run(args: &ProvisionArgs, context: &Context) -> Result<(), CommandError> {
@@ -64,35 +68,47 @@ pub fn run(args: &ProvisionArgs, context: &Context) -> Result<(), CommandError> 
     let _lock = if writes { Some(SetupLock::take(&context.paths.state_dir)?) } else { None };
 
     // Everything is planned before anything is written: a file that is refused refuses all.
-    let plan = |file: String| Provision::plan(&workspace, &file, args.remove);
-    let planned = files(args, &registry, &models)
-        .into_iter()
-        .map(|(agent, file)| Ok((agent, file.map(plan).transpose()?)))
-        .collect::<Result<Vec<_>, SetupError>>()?;
-    let mut items = Vec::new();
-    let mut missing = Vec::new();
-    for (agent, provision) in planned {
-        let Some(provision) = provision else {
-            items.push(Item { agent, action: "none", file: None });
-            continue;
-        };
-        if writes {
-            provision.write(&workspace)?;
-        }
-        let edit = edits::of(std::iter::once((&provision.file, provision.after.as_deref()))).pop();
-        let changes = edit.as_ref().is_some_and(FileEdit::is_change);
-        if changes {
-            missing.push(agent.clone());
-        }
-        let action = action(provision.change, args, changes);
-        items.push(Item { agent, action, file: edit });
+    let wish = Wish { removes: args.remove, follows_links: args.follow_links };
+    let mut lessons = Lessons::new(&workspace);
+    let mut planned = Vec::new();
+    for (agent, files) in files(args, &registry, &models) {
+        let paths = files.map(|files| lessons.plan(files, wish)).transpose()?.unwrap_or_default();
+        planned.push((agent, paths));
     }
-    print(&items, args, context)?;
+    lessons.plan_exclude();
+    let items: Vec<_> = planned.into_iter().map(|(agent, paths)| item(agent, &paths, &lessons, args)).collect();
+    let git = edits::of(lessons.exclude().into_iter()).pop();
+    let unheard = if writes { lessons.write()? } else { None };
+    print(&items, git, args, context)?;
+    if let Some(error) = unheard {
+        output::remark(&output::printable(&format!("git was not told to ignore what was made: {error}")));
+    }
+    let missing: Vec<_> = items.iter().filter(|item| item.is_change()).map(|item| item.agent.as_str()).collect();
     if args.check && !missing.is_empty() {
         let message = format!("no instructions for {}", missing.join(", "));
         return Err(CommandError::new(ErrorCode::NotSetUp, message).hint("agtmux provision writes them"));
     }
     Ok(())
+}
+
+/// What becomes of an agent's files.
+fn item(agent: String, paths: &[PathBuf], lessons: &Lessons, args: &ProvisionArgs) -> Item {
+    let edit = |path: &PathBuf| {
+        let provision = lessons.of(path)?;
+        edits::of(std::iter::once((&provision.file, provision.after.as_deref()))).pop()
+    };
+    let Some(first) = paths.first().and_then(|path| lessons.of(path)) else {
+        return Item { agent, action: "none", file: None, former: Vec::new() };
+    };
+    let former = paths.iter().skip(1).filter_map(edit).filter(FileEdit::is_change).collect();
+    let action = action(first.change, args, first.is_change());
+    Item { agent, action, file: paths.first().and_then(edit), former }
+}
+
+impl Item {
+    fn is_change(&self) -> bool {
+        self.file.iter().chain(&self.former).any(FileEdit::is_change)
+    }
 }
 
 /// What was done, or what a check found.
@@ -111,11 +127,11 @@ const fn action(change: Change, args: &ProvisionArgs, changes: bool) -> &'static
 
 /// The agents that are meant, each with its instruction file. A name that nobody knows has none: nothing is done for it,
 /// and its signals still work.
-fn files(
+fn files<'r>(
     args: &ProvisionArgs,
-    registry: &Registry,
+    registry: &'r Registry,
     models: &BTreeMap<String, String>,
-) -> Vec<(String, Option<String>)> {
+) -> Vec<(String, Option<&'r InstructionFiles>)> {
     let ids: Vec<_> = registry.list().map(|entry| entry.manifest.id.as_str()).collect();
     let names: Vec<String> = if args.agents.is_empty() {
         let places = Places::from_env(args.workspace.clone());
@@ -123,32 +139,38 @@ fn files(
     } else {
         args.agents.clone()
     };
-    let mut files: Vec<(String, Option<String>)> = Vec::new();
+    let mut files: Vec<(String, Option<&InstructionFiles>)> = Vec::new();
     for name in names {
         let agent = base_agent(&name, &ids, models).unwrap_or(&name).to_owned();
         if files.iter().any(|(known, _)| *known == agent) {
             continue;
         }
-        let manifest = registry.list().map(|entry| &entry.manifest).find(|manifest| manifest.id == agent);
-        let file = manifest.and_then(|manifest| manifest.instructions.clone());
-        files.push((agent, file));
+        let read = registry.get(&agent).and_then(|manifest| manifest.instructions.as_ref());
+        files.push((agent, read));
     }
     files
 }
 
-fn print(items: &[Item], args: &ProvisionArgs, context: &Context) -> Result<(), CommandError> {
+fn print(items: &[Item], git: Option<FileEdit>, args: &ProvisionArgs, context: &Context) -> Result<(), CommandError> {
     if args.json {
-        let document = serde_json::json!({ "schema_version": agtmux_wire::SCHEMA_VERSION, "items": items });
+        let document = serde_json::json!({ "schema_version": agtmux_wire::SCHEMA_VERSION, "items": items, "git": git });
         return output::print_json(&document);
     }
     let mut text = String::new();
     if args.dry_run {
-        text.extend(items.iter().filter_map(|item| item.file.as_ref()).map(|edit| edit.diff(context.color)));
+        let edits = items.iter().flat_map(|item| item.file.iter().chain(&item.former)).chain(&git);
+        // Agents may read the same file.
+        let by_path: BTreeMap<_, _> = edits.map(|edit| (&edit.path, edit)).collect();
+        text.extend(by_path.into_values().map(|edit| edit.diff(context.color)));
     }
     let mut sheet = Sheet::new(&["ACTION", "AGENT", "FILE"], context.color);
     for item in items {
         let path = item.file.as_ref().map_or("(no instruction file is known)", |edit| &edit.path);
         sheet.row(None, &[item.action.to_owned(), item.agent.clone(), path.to_owned()]);
+        for edit in &item.former {
+            let action = if args.check { "outdated" } else { "removed" };
+            sheet.row(None, &[action.to_owned(), item.agent.clone(), edit.path.clone()]);
+        }
     }
     text.push_str(&sheet.render());
     output::print(&text)

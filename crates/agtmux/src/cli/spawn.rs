@@ -21,11 +21,13 @@ const USUAL_WAIT: Duration = Duration::from_secs(300);
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  agtmux spawn claude                               a window in this session, in this directory\n  agtmux spawn claude-opus --name api --workspace ~/src/api\n  agtmux spawn codex --worktree fix/leak            a git worktree of its own\n  agtmux spawn codex --session agents               a session for agents, made if it is not there\n  agtmux spawn claude --prompt 'fix the failing test'\n  agtmux spawn gemini -- --approval-mode plan       arguments for the agent itself\n\nYour own window and pane stay where they are. A dialog that the agent shows first, whether to trust the folder\nfor instance, is reported and never answered. docs/spawn.md has the rest."
+    after_help = "Examples:\n  agtmux spawn claude                               a window in this session, in this directory\n  agtmux spawn claude-opus --name api --workspace ~/src/api\n  agtmux spawn codex --worktree fix/leak            a git worktree of its own\n  agtmux spawn codex --session agents               a session for agents, made if it is not there\n  agtmux spawn claude 'fix the failing test'        its first prompt; without an agent, for the usual one\n  agtmux spawn gemini -- --approval-mode plan       arguments for the agent itself\n  agtmux spawn -- my-agent --flag                   any command, with the environment of an agent\n\nYour own window and pane stay where they are. A dialog that the agent shows first, whether to trust the folder\nfor instance, is reported and never answered. docs/spawn.md has the rest."
 )]
 pub struct SpawnArgs {
-    /// The agent, or a model that it runs, such as claude-opus
-    agent: String,
+    /// The agent, or a model that it runs, such as claude-opus; `[spawn] agent` of the configuration unless given. Text with
+    /// blanks is its first prompt
+    #[arg(value_name = "AGENT")]
+    agent: Option<String>,
     /// Make a git worktree for this branch, which is made too if it is not there, and start it there
     #[arg(long, value_name = "BRANCH")]
     worktree: Option<String>,
@@ -46,9 +48,9 @@ struct PromptArgs {
     /// A file that holds its first prompt; `-` is standard input
     #[arg(long, value_name = "FILE")]
     prompt_file: Option<PathBuf>,
-    /// Its first prompt, read from standard input
-    #[arg(value_name = "-", value_parser = ["-"])]
-    stdin: Option<String>,
+    /// Its first prompt; `-` reads it from standard input
+    #[arg(value_name = "TEXT")]
+    text: Option<String>,
 }
 
 impl PromptArgs {
@@ -56,8 +58,26 @@ impl PromptArgs {
         match self {
             Self { prompt: Some(text), .. } => Ok(Some(text)),
             Self { prompt_file: Some(file), .. } => body::read(&file).map(Some),
-            Self { stdin: Some(_), .. } => body::read(Path::new("-")).map(Some),
-            _ => Ok(None),
+            Self { text: Some(text), .. } if text == "-" => body::read(Path::new("-")).map(Some),
+            Self { text, .. } => Ok(text),
+        }
+    }
+
+    /// Takes the words before it: what is no agent's name is a first prompt.
+    fn or_agent(&mut self, word: Option<String>) -> Result<String, CommandError> {
+        match word {
+            Some(text) if text == "-" || text.contains(char::is_whitespace) => {
+                if self.text.is_some() || self.prompt.is_some() || self.prompt_file.is_some() {
+                    return Err(CommandError::new(
+                        ErrorCode::Usage,
+                        format!("{text:?} names no agent, and there is a prompt"),
+                    )
+                    .hint("name the agent first: `agtmux spawn claude 'fix the failing test'`"));
+                }
+                self.text = Some(text);
+                Ok(String::new())
+            }
+            agent => Ok(agent.unwrap_or_default()),
         }
     }
 }
@@ -103,8 +123,10 @@ pub async fn run(args: SpawnArgs, context: &Context) -> Result<(), CommandError>
     let json = args.start.json;
     let repo = args.repo.map(absolute).transpose()?;
     let worktree = args.worktree.map(|branch| NewWorktree { branch, repo });
-    let request = SpawnRequest { agent: args.agent, worktree, ..args.start.request(true)? };
-    let progress = progress(&request.agent);
+    let mut start = args.start;
+    let agent = start.prompt.or_agent(args.agent)?;
+    let request = SpawnRequest { agent, worktree, ..start.request(true)? };
+    let progress = progress(if request.agent.is_empty() { "it" } else { &request.agent });
     let client = context.client().patient(patience(&request));
     let spawned = client.post("/v1/actions/spawn", &request).await;
     progress.abort();

@@ -122,6 +122,8 @@ pub struct ProvisionConfig {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct SpawnConfig {
+    /// The agent that is started where none is named, or a model.
+    pub agent: String,
     /// Whether the workspace of an agent that is started is taught to signal.
     pub provision: bool,
     /// Whether agents that are started run in the wrapper.
@@ -158,7 +160,14 @@ impl Default for StateConfig {
 
 impl Default for SpawnConfig {
     fn default() -> Self {
-        Self { provision: true, wrap: true, session: "agents".to_owned(), wait_seconds: 60, worktrees: None }
+        Self {
+            agent: "claude".to_owned(),
+            provision: true,
+            wrap: true,
+            session: "agents".to_owned(),
+            wait_seconds: 60,
+            worktrees: None,
+        }
     }
 }
 

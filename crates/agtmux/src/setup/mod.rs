@@ -7,11 +7,13 @@
 //! | [`change`] | one file: read, compared, replaced at once or not at all |
 //! | [`job`] | one agent: its files read, planned and written |
 //! | [`instructions`] | the block in an agent's instruction file |
+//! | [`exclude`] | which of those files git is told to ignore |
 //! | [`environment`] | the variables that an agent is started with |
 
 pub mod advice;
 pub mod change;
 pub mod environment;
+pub mod exclude;
 pub mod instructions;
 pub mod job;
 pub mod lock;
@@ -31,6 +33,14 @@ pub enum SetupError {
     /// It is not what an agent's configuration should be.
     #[error("{}: {refusal}", path.display())]
     Refused {
+        /// The file.
+        path: PathBuf,
+        /// What is the matter with it.
+        refusal: Refusal,
+    },
+    /// Its block is not whole, so that nobody can say what of the file is ours.
+    #[error("{}: {refusal}", path.display())]
+    Damaged {
         /// The file.
         path: PathBuf,
         /// What is the matter with it.
@@ -85,6 +95,9 @@ impl SetupError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Refused { .. } => "mend the file, or move it away, and run this again; it was left as it is",
+            Self::Damaged { .. } => {
+                "put the missing mark back, or delete what is left of the block, and run this again; the file was left as it is"
+            }
             Self::Link { .. } => "--follow-links edits the file that it leads to",
             Self::NotAFile { .. } => "move it away and run this again",
             Self::Changed { .. } => "run this again",

@@ -4,15 +4,16 @@
 //! no branch holds, and what is locked or half done stay, and the refusal lists them. Git itself is asked to remove the
 //! worktree without force, so that it looks once more. The branch is never deleted.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use agtmux_agents::instructions;
+use agtmux_agents::instructions::{self, InstructionFiles};
 
 use super::git::Git;
 use super::{Worktree, refused};
 use crate::error::CommandError;
-use crate::setup::instructions::Provision;
+use crate::setup::instructions::{Lessons, Wish};
 
 /// How many things of a kind are named.
 const NAMED: usize = 5;
@@ -35,8 +36,8 @@ struct Dirt {
     ignored: Vec<String>,
 }
 
-/// Removes a worktree. `agents` are those that live in it; `taught` are the files that agtmux writes instructions to; with
-/// `ignored_too` files that git ignores go with it.
+/// Removes a worktree. `agents` are those that live in it; `taught` are the files that agtmux writes
+/// instructions to; with `ignored_too` files that git ignores go with it.
 ///
 /// # Errors
 /// Refused, with what would be lost, if anything would.
@@ -44,7 +45,7 @@ pub async fn remove(
     repository: &Path,
     worktree: &Worktree,
     agents: &[String],
-    taught: &[String],
+    taught: &[InstructionFiles],
     ignored_too: bool,
 ) -> Result<(), CommandError> {
     let path = worktree.path.display();
@@ -66,9 +67,12 @@ pub async fn remove(
             .hint("commit it, or move it away; only ignored files can be given up, with --force"));
     }
     if worktree.prunable.is_none() {
-        for file in taught {
-            Provision::plan(&worktree.path, file, true)?.write(&worktree.path)?;
+        let mut lessons = Lessons::new(&worktree.path);
+        for files in taught {
+            lessons.plan(files, Wish { removes: true, follows_links: false })?;
         }
+        lessons.plan_exclude();
+        lessons.write()?;
     }
     Git::at(repository).run(["worktree".as_ref(), "remove".as_ref(), "--".as_ref(), worktree.path.as_os_str()]).await?;
     // The folder that holds all worktrees goes with the last of them.
@@ -79,14 +83,19 @@ pub async fn remove(
 }
 
 /// Everything in a worktree that is nowhere else.
-async fn work_in(worktree: &Worktree, taught: &[String], ignored_too: bool) -> Result<Vec<String>, CommandError> {
+async fn work_in(
+    worktree: &Worktree,
+    taught: &[InstructionFiles],
+    ignored_too: bool,
+) -> Result<Vec<String>, CommandError> {
     let git = Git::at(&worktree.path);
     let status = git.run(["status", "--porcelain=v2", "-z", "--untracked-files=all", "--ignored=matching"]).await?;
     let mut dirt = parse(&status);
-    for file in taught {
+    for file in taught.iter().flat_map(InstructionFiles::all).collect::<BTreeSet<_>>() {
         if is_only_taught(&git, &worktree.path, file).await {
             dirt.changed.retain(|changed| changed != file);
             dirt.unknown.retain(|unknown| unknown != file);
+            dirt.ignored.retain(|ignored| ignored != file);
         }
     }
     // The files by which agents signal say nothing that has not been heard.

@@ -186,8 +186,8 @@ fn without_a_home_nothing_is_guessed() {
 fn provisioning_teaches_and_forgets() {
     let environment = TestEnvironment::new();
     let workspace = environment.path("ws");
-    fs::create_dir_all(workspace.join(".gemini")).unwrap();
-    fs::write(workspace.join(".gemini/GEMINI.md"), "# Ours\n\nBe brief.").unwrap();
+    fs::create_dir_all(&workspace).unwrap();
+    fs::write(workspace.join("GEMINI.md"), "# Ours\n\nBe brief.").unwrap();
     environment.configure("[provision.models]\nhouse = \"gemini\"\n");
     let before = tree(&workspace);
     let provision = |arguments: &[&str]| {
@@ -203,4 +203,109 @@ fn provisioning_teaches_and_forgets() {
     assert_snapshot!(text);
     assert_eq!(tree(&workspace), before);
     assert!(!workspace.join(".claude").exists());
+}
+
+/// A block as an earlier release wrote it, in a file of its own.
+const EARLIER: &str =
+    "<!-- SCHMUX:BEGIN -->\n<!-- this file was made for the block below -->\nold words\n<!-- SCHMUX:END -->\n";
+
+/// Git, in a folder, with nobody's configuration.
+fn git(environment: &TestEnvironment, folder: &Path, arguments: &[&str]) -> String {
+    let mut command = std::process::Command::new("git");
+    command.env_clear().env("PATH", std::env::var("PATH").unwrap()).env("HOME", environment.path("home"));
+    command.args(["-c", "user.name=Test", "-c", "user.email=test@example.com", "-C"]).arg(folder).args(arguments);
+    Run::of(&mut command).ok().stdout.trim_end().to_owned()
+}
+
+const ALL_BUT_CLAUDE: [&str; 10] =
+    ["--agent", "codex", "--agent", "gemini", "--agent", "opencode", "--agent", "copilot", "--agent", "cursor"];
+
+/// Files that provisioning makes are no work of a person: git does not show them, and they go with the block.
+#[test]
+fn what_provisioning_makes_git_does_not_show() {
+    let environment = TestEnvironment::new();
+    let workspace = environment.path("ws");
+    fs::create_dir_all(workspace.join(".codex")).unwrap();
+    git(&environment, &workspace, &["init", "-q", "-b", "main"]);
+    git(&environment, &workspace, &["commit", "-q", "--allow-empty", "-m", "first"]);
+    fs::write(workspace.join(".codex/AGENTS.md"), EARLIER).unwrap();
+    let exclude = workspace.join(".git/info/exclude");
+    let before = fs::read(&exclude).unwrap();
+    let provision = |folder: &str, more: &[&str]| environment.agtmux(&[&["provision", folder], more].concat());
+    let status = || git(&environment, &workspace, &["status", "--porcelain"]);
+
+    provision("ws", &ALL_BUT_CLAUDE).ok();
+    assert_eq!((status().as_str(), workspace.join(".codex").exists()), ("", false));
+    assert!(workspace.join("AGENTS.md").exists() && workspace.join("GEMINI.md").exists());
+    provision("ws", &[&ALL_BUT_CLAUDE[..], &["--check"]].concat()).ok();
+
+    // Another worktree of the repository has the same exclude file. What one forgets the other still needs.
+    git(&environment, &workspace, &["worktree", "add", "-q", "-b", "feat", "../feat"]);
+    provision("feat", &ALL_BUT_CLAUDE).ok();
+    provision("feat", &[&ALL_BUT_CLAUDE[..], &["--remove"]].concat()).ok();
+    assert_eq!((status().as_str(), environment.path("feat/AGENTS.md").exists()), ("", false));
+
+    // What a person writes into such a file makes it theirs.
+    let mut text = fs::read_to_string(workspace.join("GEMINI.md")).unwrap();
+    text.push_str("# Mine\n");
+    fs::write(workspace.join("GEMINI.md"), text).unwrap();
+    provision("ws", &ALL_BUT_CLAUDE).ok();
+    assert_eq!(status(), "?? GEMINI.md");
+    provision("ws", &[&ALL_BUT_CLAUDE[..], &["--remove"]].concat()).ok();
+    assert_eq!(fs::read_to_string(workspace.join("GEMINI.md")).unwrap(), "# Mine\n");
+    assert_eq!((status().as_str(), workspace.join("AGENTS.md").exists()), ("?? GEMINI.md", false));
+    assert_eq!(fs::read(&exclude).unwrap(), before);
+}
+
+/// A new `.claude/CLAUDE.md` would keep Claude from reading the `AGENTS.md` that a person wrote.
+#[test]
+fn provisioning_hides_no_instructions() {
+    let environment = TestEnvironment::new();
+    let workspace = environment.path("ws");
+    fs::create_dir_all(workspace.join(".claude")).unwrap();
+    fs::write(workspace.join(".claude/CLAUDE.md"), EARLIER).unwrap();
+    fs::write(workspace.join("AGENTS.md"), "# Ours\n").unwrap();
+    environment.agtmux(&["provision", "ws", "--agent", "claude"]).ok();
+    assert!(!workspace.join(".claude").exists());
+    let taught = fs::read_to_string(workspace.join("AGENTS.md")).unwrap();
+    assert!(taught.starts_with("# Ours\n\n<!-- SCHMUX:BEGIN -->"), "{taught}");
+    environment.agtmux(&["provision", "ws", "--agent", "claude", "--remove"]).ok();
+    assert_eq!(fs::read_to_string(workspace.join("AGENTS.md")).unwrap(), "# Ours\n");
+    // A CLAUDE.md above the workspace hides the AGENTS.md already.
+    fs::write(environment.path("CLAUDE.md"), "# Above\n").unwrap();
+    environment.agtmux(&["provision", "ws", "--agent", "claude"]).ok();
+    assert!(workspace.join(".claude/CLAUDE.md").exists());
+    assert_eq!(fs::read_to_string(workspace.join("AGENTS.md")).unwrap(), "# Ours\n");
+}
+
+/// One file may have several names in a workspace. A link out of it leads to a file that others read too.
+#[test]
+fn links_are_followed_in_the_workspace_alone() {
+    let environment = TestEnvironment::new();
+    let workspace = environment.path("ws");
+    fs::create_dir_all(&workspace).unwrap();
+    fs::write(workspace.join("AGENTS.md"), "# Ours\r\n\r\nBe brief.\r\n").unwrap();
+    symlink("AGENTS.md", workspace.join("GEMINI.md")).unwrap();
+    let before = tree(&workspace);
+    let both = ["provision", "ws", "--agent", "codex", "--agent", "gemini"];
+    environment.agtmux(&both).ok();
+    let taught = fs::read_to_string(workspace.join("AGENTS.md")).unwrap();
+    assert_eq!(taught.matches("SCHMUX:BEGIN").count(), 1, "{taught}");
+    assert!(workspace.join("GEMINI.md").is_symlink());
+    environment.agtmux(&[&both[..], &["--check"]].concat()).ok();
+    environment.agtmux(&[&both[..], &["--remove"]].concat()).ok();
+    assert_eq!(tree(&workspace), before);
+
+    let outside = environment.path("shared.md");
+    fs::write(&outside, "# Everywhere\n").unwrap();
+    fs::remove_file(workspace.join("GEMINI.md")).unwrap();
+    symlink(&outside, workspace.join("GEMINI.md")).unwrap();
+    let run = environment.agtmux(&both);
+    assert!(run.code == 4 && run.stderr.contains("--follow-links"), "{run:#?}");
+    assert_eq!(fs::read_to_string(&outside).unwrap(), "# Everywhere\n");
+    assert!(!fs::read_to_string(workspace.join("AGENTS.md")).unwrap().contains("SCHMUX"));
+    environment.agtmux(&[&both[..], &["--follow-links"]].concat()).ok();
+    assert!(fs::read_to_string(&outside).unwrap().contains("SCHMUX:BEGIN"));
+    environment.agtmux(&[&both[..], &["--follow-links", "--remove"]].concat()).ok();
+    assert_eq!(fs::read_to_string(&outside).unwrap(), "# Everywhere\n");
 }

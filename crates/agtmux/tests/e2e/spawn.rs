@@ -94,7 +94,6 @@ fn it_knows_who_it_is_and_not_whose_child() {
     assert!(word.starts_with("claude-"), "{word}");
     let expected = [
         ("SCHMUX_ENABLED", "1".to_owned()),
-        ("SCHMUX_WORKSPACE_ID", "proj".to_owned()),
         ("SCHMUX_STATUS_FILE", format!("{workspace}/.schmux/signal/{word}")),
         ("SCHMUX_EVENTS_FILE", format!("{workspace}/.schmux/events/{word}.jsonl")),
         ("AGTMUX_SOCKET", environment.socket().display().to_string()),
@@ -104,6 +103,10 @@ fn it_knows_who_it_is_and_not_whose_child() {
         assert_eq!(has.get(name), Some(&value), "{name}");
     }
     assert_eq!(has["AGTMUX_CAPABILITY"].len(), 64);
+    // The id of a workspace is its own, though another may have the same last name; that of the session is a reference.
+    assert!(has["SCHMUX_WORKSPACE_ID"].starts_with("proj-"), "{has:#?}");
+    let runtime = answer["runtime_id"].as_str().unwrap();
+    assert!(environment.agtmux(&["explain", word]).ok().stdout.contains(runtime));
 
     // It was taught to signal, and what it signals counts.
     let taught = fs::read_to_string(environment.path("proj/.claude/CLAUDE.md")).unwrap();
@@ -120,6 +123,102 @@ fn it_knows_who_it_is_and_not_whose_child() {
     assert_eq!(tmux.run(&["show-options", "-p", "-t", &agent.pane]), "");
     let log = environment.agtmux(&["events"]).ok().stdout;
     assert!(log.contains("spawn claude in"), "{log}");
+}
+
+/// Whoever leaves the workspace untaught may signal all the same.
+#[test]
+fn without_instructions_it_can_still_signal() {
+    let environment = TestEnvironment::with_tmux();
+    install(&environment, "claude", &ready());
+    fs::create_dir(environment.path("proj")).unwrap();
+    let workspace = environment.path("proj").display().to_string();
+    let (run, dir) = spawn(&environment, &["claude", "--no-provision", "--workspace", &workspace, "--session", "main"]);
+    let answer = run.ok().json();
+    assert!(!environment.path("proj/.claude").exists());
+    let agent = FakeAgent::new(answer["pane_id"].as_str().unwrap().to_owned(), dir);
+    agent.run(r#"echo "needs_testing Try it" >"$SCHMUX_STATUS_FILE""#).ok();
+    environment.wait_for_pane(&agent.pane, "the status", |pane| pane["state"] == "waiting_input");
+}
+
+/// A session id may be used wherever an agent is named, whoever started the agent, and ends with it.
+#[test]
+fn its_session_id_is_a_reference() {
+    let environment = TestEnvironment::with_tmux();
+    environment.start_daemon();
+    environment.tmux().run(&["set-environment", "-g", "SCHMUX_SESSION_ID", "myproj-abc-xyz12345"]);
+    let agent = environment.agent("claude");
+    let explained = || {
+        let run = environment.agtmux(&["explain", "myproj-abc-xyz12345", "--json"]);
+        if run.code == 0 { Ok(run.json()) } else { Err(format!("{run:#?}")) }
+    };
+    let runtime = wait_for("the session id", explained)["runtime_id"].clone();
+    // Another agent that inherits it is not meant.
+    let other = environment.agent("codex");
+    other.run(&format!("{AGTMUX} signal idle")).ok();
+    assert_eq!(explained().unwrap()["runtime_id"], runtime);
+    environment.agtmux(&["kill", "myproj-abc-xyz12345", "--signal", "KILL", "--yes"]).ok();
+    wait_for("the agent to be gone", || match environment.pane(&agent.pane) {
+        None => Ok(()),
+        Some(pane) => Err(format!("{pane:#}")),
+    });
+    let late = environment.agtmux(&["explain", "myproj-abc-xyz12345", "--json"]);
+    assert!(late.error()["hint"].to_string().contains("is over"), "{late:#?}");
+}
+
+/// Where no agent is named, the one of the configuration is meant; after `--` stands any command.
+#[test]
+fn the_usual_agent_or_any_command_is_started() {
+    let environment = TestEnvironment::with_tmux();
+    environment.configure("[spawn]\nagent = \"gemini\"\n");
+    install(&environment, "gemini", &ready());
+    let start = |words: &[&str], rest: &[&str]| {
+        let dir = environment.agent_dir();
+        let variable = format!("AGENT_DIR={}", dir.display());
+        let words = [words, &["--session", "main", "--env", &variable, "--json"], rest].concat();
+        (Run::of(&mut command(&environment, &words)), dir)
+    };
+    assert_eq!(start(&["sm", "new"], &[]).0.ok().json()["agent"], "gemini");
+    assert_eq!(start(&["spawn"], &[]).0.ok().json()["agent"], "gemini");
+    // A single word is an agent, and a mistake in it starts nothing.
+    let (run, _) = start(&["sm", "spawn", "cluade"], &[]);
+    assert_eq!((run.code, run.error()["code"].as_str()), (2, Some("E_AGENT_UNKNOWN")), "{run:#?}");
+    let (run, _) = start(&["spawn", "fix the test", "and this one"], &[]);
+    assert_eq!((run.code, run.error()["code"].as_str()), (2, Some("E_USAGE")), "{run:#?}");
+
+    environment.program("busybee", &format!("{TELLS}exec sleep 1000\n"));
+    let (run, dir) = start(&["spawn"], &["--", "busybee", "-x y"]);
+    let answer = run.ok().json();
+    assert_eq!((&answer["agent"], &answer["status"]), (&"busybee".into(), &"unrecognised".into()), "{answer:#}");
+    assert_eq!(answer["problem"], Value::Null);
+    assert_eq!(pieces(&dir.join("said"))[1..], ["-x y".to_owned(), String::new()]);
+    let has = variables(&dir);
+    assert!(has["SCHMUX_SESSION_ID"].starts_with("busybee-"), "{has:#?}");
+    assert_eq!((has["SCHMUX_ENABLED"].as_str(), has["AGTMUX_CAPABILITY"].len()), ("1", 64));
+    assert!(Path::new(&has["SCHMUX_STATUS_FILE"]).parent().unwrap().is_dir());
+    let (run, _) = start(&["spawn", "fix the test"], &["--", "busybee"]);
+    assert_eq!((run.code, run.error()["code"].as_str()), (2, Some("E_USAGE")), "{run:#?}");
+}
+
+/// Before the first tmux server of a user there is no folder for its socket.
+#[test]
+fn the_folder_of_the_socket_is_made() {
+    let environment = TestEnvironment::with_tmux();
+    install(&environment, "claude", &ready());
+    let dir = environment.agent_dir();
+    let variable = format!("AGENT_DIR={}", dir.display());
+    let socket = environment.path("new/default");
+    let at = ["--tmux-socket", socket.to_str().unwrap()];
+    let words = [&at[..], &["spawn", "claude", "--env", &variable, "--json"]].concat();
+    let run = Run::of(&mut command(&environment, &words));
+    let _server = environment.tmux_at("new/default");
+    assert_eq!(run.ok().json()["status"], "ready");
+    let mode = std::os::unix::fs::PermissionsExt::mode(&fs::metadata(environment.path("new")).unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o700);
+    // What cannot be made is said, and nothing is started.
+    let words = ["--tmux-socket", "/nowhere/at/all", "spawn", "claude", "--json"];
+    let run = Run::of(&mut command(&environment, &words));
+    assert_eq!((run.code, run.error()["code"].as_str()), (1, Some("E_SPAWN_FAILED")), "{run:#?}");
+    assert!(run.error()["message"].as_str().unwrap().contains("/nowhere/at"), "{run:#?}");
 }
 
 /// Nobody's terminal is taken elsewhere, and names, paths and arguments do nothing but stand for themselves.

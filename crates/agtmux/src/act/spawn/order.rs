@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use agtmux_agents::Manifest;
+use agtmux_agents::instructions::InstructionFiles;
 use agtmux_agents::launch::{self, Choice};
 use agtmux_agents::send::Body;
 use agtmux_tmux::open::is_plain_name;
 use agtmux_wire::error::ErrorCode;
 use agtmux_wire::spawn::SpawnRequest;
+use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::Promise;
@@ -35,7 +37,10 @@ pub struct Meant {
 
 /// A start that may be carried out.
 pub(super) struct Order {
+    /// The agent; for a command that is no agent, its name.
     pub(super) agent: String,
+    /// Whether it is a command that nobody said to be an agent.
+    pub(super) is_command: bool,
     pub(super) model: Option<String>,
     /// The program and its arguments.
     pub(super) command: Vec<String>,
@@ -49,8 +54,8 @@ pub(super) struct Order {
     pub(super) worktrees: Option<PathBuf>,
     /// The worktree that was made.
     pub(super) made: Option<Made>,
-    /// The agent's instruction file in a workspace.
-    pub(super) instructions: Option<String>,
+    /// The files from which the agent takes instructions.
+    pub(super) instructions: Option<InstructionFiles>,
     pub(super) provision: bool,
     pub(super) socket: PathBuf,
     pub(super) session: String,
@@ -78,10 +83,20 @@ impl Order {
     pub(super) async fn check(hands: &Hands, request: SpawnRequest, meant: Meant) -> Result<Self, CommandError> {
         let config = config::load(&hands.paths.config_dir)?.config;
         let registry = hands.manifests.now();
-        let choice = launch::choose(&registry, &request.agent, &config.provision.models)
-            .ok_or_else(|| unknown_agent(&request.agent, &registry))?;
-        let agent = choice.manifest.id.clone();
-        let command = command(&choice, &request, meant.conversation.as_deref())?;
+        let named = if request.agent.is_empty() { &config.spawn.agent } else { &request.agent };
+        // Without an agent, what is given besides is the whole command.
+        let choice = if request.agent.is_empty() && !request.arguments.is_empty() {
+            None
+        } else {
+            let choice = launch::choose(&registry, named, &config.provision.models);
+            Some(choice.ok_or_else(|| unknown_agent(named, &registry))?)
+        };
+        let command = match &choice {
+            Some(choice) => command(choice, &request, meant.conversation.as_deref())?,
+            None => plain_command(&request)?,
+        };
+        let manifest = choice.as_ref().map(|choice| choice.manifest);
+        let agent = manifest.map_or_else(|| program_name(&command), |manifest| manifest.id.clone());
         fits(&command, &request.variables)?;
         let worktree = request.worktree.as_ref();
         let repository = worktree.and_then(|worktree| worktree.repo.as_deref());
@@ -91,7 +106,7 @@ impl Order {
             hands.handle.read(move |world| world.engine.name_is_free(&name)).await?.map_err(CommandError::from)?;
         }
         let name = request.name.as_deref().map(|name| hands.promised.keep(name)).transpose()?;
-        let prompt = request.prompt.as_deref().map(|text| prompt(text, choice.manifest)).transpose()?;
+        let prompt = request.prompt.as_deref().map(|text| prompt(text, manifest)).transpose()?;
         let (wrapper, unwrapped) = match agtmux_shim::program() {
             _ if !request.wrap.unwrap_or(config.spawn.wrap) => (None, None),
             Ok(shim) => (Some(shim), None),
@@ -103,10 +118,11 @@ impl Order {
         let unique: String = Uuid::new_v4().simple().to_string().chars().take(8).collect();
         Ok(Self {
             word: format!("{agent}-{unique}"),
-            workspace_word: word(&workspace),
+            workspace_word: workspace_word(&workspace),
+            is_command: choice.is_none(),
             capability: hands.handle.capabilities().mint()?,
             agent,
-            model: choice.model.map(str::to_owned),
+            model: choice.as_ref().and_then(|choice| choice.model).map(str::to_owned),
             command,
             variables,
             name,
@@ -114,7 +130,7 @@ impl Order {
             branch: request.worktree.map(|worktree| worktree.branch),
             worktrees: config.spawn.worktrees,
             made: None,
-            instructions: choice.manifest.instructions.clone(),
+            instructions: manifest.and_then(|manifest| manifest.instructions.clone()),
             provision: request.provision.unwrap_or(config.spawn.provision),
             socket: meant.socket,
             session,
@@ -130,7 +146,7 @@ impl Order {
     /// Goes on in a worktree that was made.
     pub(super) fn move_to(&mut self, made: Made) {
         self.workspace = made.path.canonicalize().unwrap_or_else(|_| made.path.clone());
-        self.workspace_word = word(&self.workspace);
+        self.workspace_word = workspace_word(&self.workspace);
         self.made = Some(made);
     }
 
@@ -144,8 +160,12 @@ impl Order {
 }
 
 /// The first prompt, if the agent would take it as one.
-fn prompt(text: &str, manifest: &Manifest) -> Result<Body, CommandError> {
+fn prompt(text: &str, manifest: Option<&Manifest>) -> Result<Body, CommandError> {
     let body = Body::new(text).map_err(|objection| objected(&objection))?;
+    let Some(manifest) = manifest else {
+        return Err(CommandError::new(ErrorCode::Usage, "a command that is no agent takes no prompt")
+            .hint("name the agent before `--`, or give the text as an argument of the command"));
+    };
     if manifest.composer.is_none() {
         let message = format!("it is not known what the composer of {} looks like", manifest.name);
         return Err(
@@ -171,16 +191,7 @@ fn command(
     conversation: Option<&str>,
 ) -> Result<Vec<String>, CommandError> {
     let manifest = choice.manifest;
-    let program = manifest.program().unwrap_or(&manifest.id);
-    let path = request.path.clone().map(Into::into).or_else(|| std::env::var_os("PATH")).unwrap_or_default();
-    let found = if program.starts_with('/') { Some(program.into()) } else { find_program(&path, program) };
-    let found = found.filter(|program| program.is_file()).ok_or_else(|| {
-        CommandError::new(ErrorCode::AgentMissing, format!("{program} is not installed, or not on the path"))
-            .hint(format!("install {}, or start this where `{program}` is found", manifest.name))
-    })?;
-    let found = found.into_os_string().into_string().map_err(|path| {
-        CommandError::new(ErrorCode::AgentMissing, format!("{} cannot be written as text", path.display()))
-    })?;
+    let found = program(manifest.program().unwrap_or(&manifest.id), &manifest.name, request)?;
     let cannot = |what: &str| {
         CommandError::new(ErrorCode::Usage, format!("it is not known how {} {what}", manifest.name))
             .hint("say it with arguments of its own, after `--`")
@@ -199,6 +210,35 @@ fn command(
     }
     command.extend(request.arguments.iter().cloned());
     Ok(command)
+}
+
+/// A program by its name or absolute path. `product` is what a person would install.
+fn program(program: &str, product: &str, request: &SpawnRequest) -> Result<String, CommandError> {
+    let path = request.path.clone().map(Into::into).or_else(|| std::env::var_os("PATH")).unwrap_or_default();
+    let found = if program.starts_with('/') { Some(program.into()) } else { find_program(&path, program) };
+    let found = found.filter(|program| program.is_file()).ok_or_else(|| {
+        CommandError::new(ErrorCode::AgentMissing, format!("{program} is not installed, or not on the path"))
+            .hint(format!("install {product}, or start this where `{program}` is found"))
+    })?;
+    found.into_os_string().into_string().map_err(|path| {
+        CommandError::new(ErrorCode::AgentMissing, format!("{} cannot be written as text", path.display()))
+    })
+}
+
+/// A command that is no agent by name, with its program found.
+fn plain_command(request: &SpawnRequest) -> Result<Vec<String>, CommandError> {
+    let name = request.arguments.first().map_or("", String::as_str);
+    if name.contains('/') && !name.starts_with('/') {
+        return Err(CommandError::new(ErrorCode::Usage, format!("{name} is not an absolute path"))
+            .hint("give an absolute path, or the name of a program on the path"));
+    }
+    let found = program(name, name, request)?;
+    Ok(std::iter::once(found).chain(request.arguments.iter().skip(1).cloned()).collect())
+}
+
+/// The name of a program, as far as that can stand in a file name.
+fn program_name(command: &[String]) -> String {
+    word(Path::new(command.first().map_or("", String::as_str)))
 }
 
 fn fits(command: &[String], variables: &BTreeMap<String, String>) -> Result<(), CommandError> {
@@ -247,9 +287,16 @@ fn session(request: &SpawnRequest, config: &Config) -> Result<String, CommandErr
     Ok(session.clone())
 }
 
-/// The word for a workspace: its last part, as far as that can stand in a file name.
-fn word(workspace: &Path) -> String {
-    let name = workspace.file_name().unwrap_or_default().to_string_lossy();
+/// The word for a workspace, unique for its path.
+fn workspace_word(workspace: &Path) -> String {
+    let digest = Sha256::digest(workspace.as_os_str().as_encoded_bytes());
+    let unique: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+    format!("{}-{unique}", word(workspace))
+}
+
+/// The last part of a path, as far as that can stand in a file name.
+fn word(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
     let plain: String = name.chars().map(|c| if c.is_alphanumeric() || "._-".contains(c) { c } else { '-' }).collect();
     let plain = plain.trim_start_matches('.').chars().take(63).collect::<String>();
     if plain.is_empty() { "workspace".to_owned() } else { plain }
@@ -264,6 +311,10 @@ mod tests {
         for (path, expected) in [("/w/proj", "proj"), ("/w/a b;c", "a-b-c"), ("/", "workspace"), ("/w/..x", "x")] {
             assert_eq!(word(Path::new(path)), expected);
         }
+        let [here, there] = ["/w/proj", "/x/proj"].map(|path| workspace_word(Path::new(path)));
+        assert!(here.starts_with("proj-") && here.len() == "proj-".len() + 8, "{here}");
+        assert_ne!(here, there);
+        assert_eq!(here, workspace_word(Path::new("/w/proj")));
     }
 
     #[test]

@@ -1,5 +1,9 @@
 //! Where an agent's window is: in the session that is named, made if need be, or in that of whoever asks.
 
+use std::fs::DirBuilder;
+use std::io::ErrorKind;
+use std::os::unix::fs::DirBuilderExt;
+
 use agtmux_tmux::client::ClientError;
 use agtmux_tmux::list::{self, Detail};
 use agtmux_tmux::open::{self, Opened, Room, is_plain_name};
@@ -10,11 +14,29 @@ use super::order::Order;
 use crate::act::Hands;
 use crate::act::aim::{STEP_DEADLINE, tmux_failed};
 use crate::error::CommandError;
+use crate::target::socket;
 
 /// Two who make the same session at once: one of them comes second and finds it there.
 const TRIES: usize = 3;
 
 impl Order {
+    /// Makes the folder of the tmux socket, as tmux does when it is run without a path. Before the first server of a user there is
+    /// none.
+    pub(super) fn make_room_for_server(&mut self) -> Result<(), CommandError> {
+        let Some(folder) = self.socket.parent().filter(|folder| !folder.exists()) else { return Ok(()) };
+        match DirBuilder::new().mode(0o700).create(folder) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+                let message = format!("no tmux server can be started: cannot make {}: {error}", folder.display());
+                return Err(CommandError::new(ErrorCode::SpawnFailed, message)
+                    .hint("nothing was started; name a socket in a folder that exists, with --socket"));
+            }
+            _ => {}
+        }
+        // Its name can be told only now.
+        self.socket = socket::normal(&self.socket);
+        Ok(())
+    }
+
     /// Opens the window, with a placeholder in it.
     pub(super) async fn open(&self, hands: &Hands, plain: &Plain) -> Result<Opened, CommandError> {
         let window = self.name.as_ref().map(|promise| promise.name.as_str()).filter(|name| is_plain_name(name));

@@ -28,6 +28,9 @@ const LOOK: Duration = Duration::from_millis(500);
 const STANDING: Duration = Duration::from_secs(1);
 const LONGEST_STANDING: Duration = Duration::from_secs(4);
 
+/// How long a command that nobody said to be an agent has to be found to be one.
+const COMMAND: Duration = Duration::from_secs(5);
+
 /// How many lines of a failed agent's last words are told.
 const LAST_WORDS: usize = 5;
 
@@ -54,9 +57,11 @@ impl Settled {
     }
 
     /// What is not as it should be.
-    pub(super) fn problem(&self, agent: &str, opened: &Opened) -> Option<CommandError> {
+    pub(super) fn problem(&self, agent: &str, is_command: bool, opened: &Opened) -> Option<CommandError> {
         let pane = opened.pane;
         match self.status {
+            // Nobody said that it is an agent.
+            SpawnStatus::Unrecognised if is_command => None,
             SpawnStatus::Ready | SpawnStatus::WaitingInput | SpawnStatus::Starting => None,
             SpawnStatus::Unrecognised => {
                 let message = format!("something runs in {pane}, and nothing of it is known as {agent}");
@@ -95,9 +100,11 @@ pub(super) async fn settle(
     opened: &Opened,
     capability: &Capability,
     patience: Duration,
+    is_command: bool,
 ) -> Result<Settled, CommandError> {
     let started = Instant::now();
     let until = started + patience;
+    let found_by = if is_command { until.min(started + COMMAND) } else { until };
     let registry = hands.manifests.now();
     let mut ready_since: Option<Instant> = None;
     let mut roster = hands.handle.roster();
@@ -127,6 +134,9 @@ pub(super) async fn settle(
             // It was there and is not any more.
             None if last.is_some() => return Ok(ended(plain, opened).await),
             None => {}
+        }
+        if last.is_none() && Instant::now() >= found_by {
+            break;
         }
         let wait = LOOK.min(until.saturating_duration_since(Instant::now()));
         if !matches!(tokio::time::timeout(wait, roster.changed()).await, Ok(Ok(()))) && last.is_none() {

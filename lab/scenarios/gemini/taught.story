@@ -1,0 +1,10 @@
+# The workspace has instructions of a person. The model is given them and how to signal, and what the agent signals counts.
+shell echo 'The word is XYZZY.' > GEMINI.md
+file GEMINI.md
+spawn say:hello
+received
+told The word is XYZZY
+told Status signaling.*SCHMUX_STATUS_FILE
+expect completed|idle
+prompt say:--<[schmux:needs_testing:try it]>--
+expect waiting_input because needs_testing
