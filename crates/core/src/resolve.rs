@@ -24,7 +24,8 @@
 //! * an end beats later tool chatter of no stronger evidence (F24): only a turn start reopens;
 //! * of several facts for one thing, the strongest evidence decides, then the more urgent state, then the latest.
 //!
-//! **Confidence.** Reported and recorded are high, observed is medium, guessed is low. A fresh contradiction from another
+//! **Confidence.** Reported and recorded are high, observed is medium, guessed is low. A hook that tells that a turn is over and
+//! not how is medium: the turn may have failed. A fresh contradiction from another
 //! source of no weaker evidence lowers it by one step. `unknown` is always low.
 
 use crate::event::{Health, ProcessState};
@@ -352,7 +353,7 @@ fn verdict(facts: &[Weighed<'_>], place: usize, around: Surroundings<'_>) -> Ver
         evidence: Some(fact.evidence()),
         source: Some(fact.source),
         since,
-        message: message(fact.held),
+        message: message(fact.held).or_else(|| (state == State::Running).then(|| detail(facts)).flatten()),
     }
 }
 
@@ -376,6 +377,12 @@ fn waiting(on: &Blocking) -> (State, &'static str) {
         Blocking::Input { kind: InputKind::NeedsTesting } => (State::WaitingInput, "needs_testing"),
         Blocking::Dialog { .. } => (State::WaitingInput, "dialog"),
     }
+}
+
+/// What it is busy with, in the words of whoever tells it.
+fn detail(facts: &[Weighed<'_>]) -> Option<String> {
+    let fresh = |w: &&Weighed<'_>| w.standing == Standing::Fresh && w.slot() == Slot::Work && w.held.message.is_some();
+    facts.iter().filter(fresh).max_by_key(|w| weight(w)).and_then(|w| w.held.message.clone())
 }
 
 /// Why it is running. Only what a person or a sender has to know about changes the reason: tools come and go many
@@ -405,7 +412,9 @@ fn confidence(facts: &[Weighed<'_>], place: usize) -> Confidence {
             && other.evidence() >= fact.evidence()
             && other.contradicts(fact)
     });
+    let tells_how = !(fact.source == Source::Hook && matches!(fact.held.value, Value::Idle));
     match (fact.evidence(), contradicted) {
+        (Evidence::Reported, false) if !tells_how => Confidence::Medium,
         (Evidence::Reported | Evidence::Recorded, false) => Confidence::High,
         (Evidence::Reported | Evidence::Recorded, true) | (Evidence::Observed, false) => Confidence::Medium,
         (Evidence::Observed, true) | (Evidence::Guessed, _) => Confidence::Low,
