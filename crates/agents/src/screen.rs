@@ -17,7 +17,10 @@ mod row;
 mod rules;
 mod style;
 
+use std::sync::LazyLock;
+
 use agtmux_core::signal::{Cause, Composer, Signal};
+use regex::Regex;
 
 pub use composer::ComposerRules;
 pub use condition::{Condition, Paint, Pattern};
@@ -28,7 +31,7 @@ pub use parse::Screen;
 pub(crate) use parse::{line_of, rendition};
 pub use row::{Cell, Row};
 pub use rules::{Meaning, Region, Rule, ScreenRules};
-pub use style::{Colour, Hue, Style};
+pub use style::{Colour, Hue, Ink, Style};
 
 use crate::manifest::Manifest;
 use crate::reading::Reading;
@@ -127,11 +130,17 @@ pub fn read(manifest: &Manifest, screen: &Screen, context: &ScreenContext) -> Sc
         (false, Some(Foreground::Agent) | None) => {}
     }
     let composer = manifest.composer.as_ref().and_then(|rules| rules.locate(screen, context));
-    let dialog = if composer.is_some() { None } else { manifest.dialog.locate(screen.rows(), context) };
-    let regions = Regions::new(screen, context, composer.as_ref(), dialog.as_ref());
+    let composer = composer.filter(|_| !manifest.dialog.has_cursor(screen.rows(), context));
+    let rules = manifest.composer.as_ref().filter(|_| composer.is_none());
+    let dialog = rules.and_then(|_| manifest.dialog.locate(screen.rows(), context));
+    // What has the keyboard instead need not be a dialog; the rest of the screen speaks all the same.
+    let outline = rules.filter(|_| dialog.is_none()).and_then(|rules| rules.outline(screen, context));
+    let seen = composer.as_ref().or(outline.as_ref());
+    let regions = Regions::new(screen, context, seen, dialog.as_ref(), &manifest.screen);
     let findings = findings(&manifest.screen, &regions, dialog.as_ref());
     let state = findings.iter().map(|finding| finding.found.means).find(|means| means.is_state());
     let enter = match (&manifest.composer, &composer) {
+        _ if dialog.as_ref().is_some_and(|shown| shown.is_view) => Enter::Nothing,
         _ if dialog.is_some() => Enter::AnswerDialog,
         (Some(rules), Some(located)) => rules.enter(located, screen, &manifest.dialog, state),
         _ => Enter::Unknown,
@@ -167,11 +176,11 @@ fn findings(rules: &ScreenRules, regions: &Regions<'_>, dialog: Option<&Shown>) 
         if decided && rule.means.is_state() {
             continue;
         }
-        let Some(text) = regions.matched(rule, rules.message.as_ref()) else {
+        let Some(text) = regions.matched(rule) else {
             continue;
         };
         decided |= rule.means.is_state();
-        let subject = regions.subject(rule, rules.message.as_ref()).or_else(|| match rule.means {
+        let subject = regions.subject(rule).or_else(|| match rule.means {
             Meaning::Dialog | Meaning::WaitingApproval => title.clone(),
             _ => None,
         });
@@ -191,12 +200,22 @@ impl Finding {
     fn new(found: RuleMatch, cause: Option<Cause>, subject: Option<String>, prompt_hash: Option<&str>) -> Self {
         let signals = found.means.signals(cause, subject.as_deref(), prompt_hash);
         let message = if found.means == Meaning::Background { None } else { subject };
-        let readings = signals.into_iter().map(|signal| match &message {
-            Some(message) => Reading::new(signal).with_message(message.clone()),
-            None => Reading::new(signal),
+        let readings = signals.into_iter().map(|signal| match (&signal, &message) {
+            // The words are about what the turn is busy with, and change while it goes on.
+            (Signal::TurnStarted, _) | (_, None) => Reading::new(signal),
+            (Signal::Working { .. }, Some(message)) => Reading::new(signal).with_message(steady(message)),
+            (_, Some(message)) => Reading::new(signal).with_message(message.clone()),
         });
         Self { readings: readings.collect(), found }
     }
+}
+
+/// A text without what counts on by itself, such as the seconds until the next attempt.
+fn steady(text: &str) -> String {
+    static COUNTS: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r" in \d+(?:\.\d+)? ?(?:s|sec|seconds?|m|min|minutes?)\b").expect("a fixed pattern")
+    });
+    COUNTS.replace_all(text, "").into_owned()
 }
 
 fn composer_fact(composer: Option<&Located>, dialog: bool) -> Option<Composer> {

@@ -10,7 +10,7 @@ use super::frame::{Found, Frame, Mode, Prompt};
 use super::parse::Screen;
 use super::row::Row;
 use super::rules::Meaning;
-use super::style::Colour;
+use super::style::{Colour, Ink};
 
 /// What the rows of a box begin with.
 const BOX: [char; 6] = ['╭', '│', '╰', '┌', '└', '┃'];
@@ -34,6 +34,9 @@ pub struct ComposerRules {
     ghost: GhostRules,
     /// What Enter does with text while a turn is under way.
     pub(super) busy: BusyEnter,
+    /// What it does while the conversation is compacted. Not said: that is not known.
+    #[serde(default)]
+    compacting: Option<BusyEnter>,
     /// Rows that say that prompts wait for the turn to end.
     #[serde(default)]
     queued: Vec<QueuedRule>,
@@ -43,7 +46,7 @@ pub struct ComposerRules {
     /// Anywhere on the screen: the keyboard may belong to something else than the composer.
     #[serde(default)]
     pub(super) veto: Vec<Condition>,
-    /// How many rows with text may follow the frame.
+    /// How many rows with text may follow the frame, where the cursor does not prove that it is the composer.
     pub(super) rows_below: usize,
 }
 
@@ -85,6 +88,12 @@ struct GhostRules {
     /// An empty composer always shows a hint, so one without any holds blanks that a person typed.
     #[serde(default)]
     always: bool,
+    /// Hints by their words, for screens without colours.
+    #[serde(default)]
+    texts: Vec<Pattern>,
+    /// A row below that goes when a person types, for screens without colours.
+    #[serde(default)]
+    beside: Option<Condition>,
 }
 
 /// Prompts that wait, above the composer.
@@ -113,6 +122,8 @@ pub(super) struct Located {
     pub(super) mode: Option<Mode>,
     pub(super) content: Content,
     pub(super) queued: usize,
+    /// The cursor proves that the keyboard is the composer's.
+    is_proved: bool,
 }
 
 impl ComposerRules {
@@ -132,16 +143,31 @@ impl ComposerRules {
         if !self.has_cursor(&found, context) {
             return None;
         }
-        let below: Vec<&Row> = rows[found.bottom..].iter().filter(|row| !row.is_blank()).collect();
-        // A box below is a dialog, and what is above it is a picture of a composer.
-        if below.len() > self.rows_below || below.iter().any(|row| row.text().trim_start().starts_with(BOX)) {
+        let is_proved = self.shows_cursor() && context.cursor.is_some();
+        self.read(rows, found, context, is_proved)
+    }
+
+    /// A composer on the screen that something else has taken the keyboard from.
+    pub(super) fn outline(&self, screen: &Screen, context: &ScreenContext) -> Option<Located> {
+        let rows = screen.rows();
+        let width = context.size.map_or_else(|| screen.painted_width(), |(width, _)| width);
+        let found = self.frame.find(rows, width, self.column, &self.prompts)?;
+        self.read(rows, found, context, false)
+    }
+
+    fn read(&self, rows: &[Row], found: Found, context: &ScreenContext, is_proved: bool) -> Option<Located> {
+        let below = || rows[found.bottom..].iter().filter(|row| !row.is_blank());
+        // A box below is a dialog, and what is above it is a picture of a composer; unless it is a person's own row.
+        let is_box = |row: &Row| row.text().trim_start().starts_with(BOX);
+        if !is_proved && (below().count() > self.rows_below || below().any(is_box)) {
             return None;
         }
         let beside: Vec<&Row> = rows[found.top..].iter().collect();
         let shell = self.shell.iter().any(|condition| condition.find(&beside).is_some());
         let content = self.content(rows, &found, context);
         let queued = self.queued(&rows[..found.top]);
-        Some(Located { mode: if shell { Some(Mode::Shell) } else { found.mode }, content, queued, found })
+        let mode = if shell { Some(Mode::Shell) } else { found.mode };
+        Some(Located { mode, content, queued, is_proved, found })
     }
 
     /// What text and Enter would do, by what is in the composer and what state the agent shows.
@@ -160,14 +186,18 @@ impl ComposerRules {
         }
         let all: Vec<&Row> = screen.rows().iter().collect();
         let vetoed = self.veto.iter().any(|veto| veto.find(&all).is_some());
-        if vetoed || dialogs.offers(&all[located.found.bottom..]) {
+        if vetoed || !located.is_proved && dialogs.offers(&all[located.found.bottom..]) {
             return Enter::Unknown;
         }
-        match (state, self.busy) {
-            (Some(Meaning::Idle | Meaning::Interrupted | Meaning::Error), _) => Enter::Submit,
-            (Some(Meaning::Running | Meaning::Retrying), BusyEnter::Queue) => Enter::Queue,
-            (Some(Meaning::Running | Meaning::Retrying), BusyEnter::Steer) => Enter::Steer,
-            // A prompt that is sent while the conversation is compacted may be lost (F60).
+        let waits = |busy: BusyEnter| match busy {
+            BusyEnter::Queue => Enter::Queue,
+            BusyEnter::Steer => Enter::Steer,
+        };
+        match state {
+            Some(Meaning::Idle | Meaning::Interrupted | Meaning::Error) => Enter::Submit,
+            Some(Meaning::Running | Meaning::Retrying) => waits(self.busy),
+            // With some agents a prompt that is sent while the conversation is compacted is lost (F60).
+            Some(Meaning::Compacting) => self.compacting.map_or(Enter::Unknown, waits),
             _ => Enter::Unknown,
         }
     }
@@ -196,9 +226,15 @@ impl ComposerRules {
             let empty = at_start && !self.ghost.always;
             return Content { draft: (!empty).then(String::new), ghost: None, empty };
         }
-        let hint = self.ghost.hint(&rows[found.end..]);
-        if at_start && self.ghost.covers(&text, hint) {
+        let below = &rows[found.end..];
+        if at_start && (self.ghost.covers(&text, self.ghost.hint(below)) || self.ghost.stands_off(&text, below)) {
             return Content { draft: None, ghost: Some(typed().trim().to_owned()), empty: true };
+        }
+        // Without paint a hint and a text whose beginning the cursor is on look alike.
+        let is_unpainted = rows.iter().all(|row| row.ink() == Ink::Plain);
+        if is_unpainted && cursor.is_some() && at_start {
+            let empty = self.ghost.is_known(&text, below);
+            return Content { draft: None, ghost: empty.then(|| typed().trim().to_owned()), empty };
         }
         Content { draft: Some(typed()), ghost: None, empty: false }
     }
@@ -236,6 +272,25 @@ impl GhostRules {
         let below: Vec<&Row> = below.iter().collect();
         let hit = self.like.as_ref()?.find(&below)?;
         below[hit.row].cell(hit.column).map(|(_, cell)| cell.style.fg)
+    }
+
+    /// Whether the text begins where no typed text does, with the caret before it.
+    fn stands_off(&self, text: &[Row], below: &[Row]) -> bool {
+        let [row] = text else {
+            return false;
+        };
+        let caret = row.cell(0).is_some_and(|(text, cell)| text.trim().is_empty() && cell.style.reverse);
+        let has_hint = self.hint(below).is_some_and(|hint| hint != Colour::Default);
+        let is_known = || row.ink() != Ink::Colours && self.is_known(text, below);
+        self.inset > 0 && !has_hint && row.indent() == Some(self.inset) && (caret || is_known())
+    }
+
+    /// Whether the text is known for a hint by its words, or by what stands below only while nothing is typed.
+    fn is_known(&self, text: &[Row], below: &[Row]) -> bool {
+        let first = text.first().map_or("", |row| row.text().trim());
+        let below: Vec<&Row> = below.iter().collect();
+        self.texts.iter().any(|known| known.matches(first))
+            || self.beside.as_ref().is_some_and(|beside| beside.find(&below).is_some())
     }
 
     /// Whether the text is a hint. The cell below a caret is painted as the caret is, so the first one may differ.

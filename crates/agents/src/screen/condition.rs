@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde::de::{self, Deserializer};
 
 use super::row::Row;
-use super::style::{Hue, Style};
+use super::style::{Hue, Ink, Style};
 
 /// Holds if some row of a region has the pattern, in one of the columns and painted so.
 ///
@@ -43,6 +43,9 @@ pub struct Paint {
     italic: Option<bool>,
     #[serde(default)]
     reverse: Option<bool>,
+    /// The paint is what tells, so that nothing is told where the screen has no such paint.
+    #[serde(default)]
+    needed: bool,
 }
 
 /// A regular expression of a manifest. It is checked when the manifest is read and compiled when it is first needed: a
@@ -84,7 +87,7 @@ impl Condition {
             let whole = captures.get(0)?;
             let cell = row.cell_of_byte(captures.name("at").unwrap_or(whole).start())?;
             let in_place = self.columns.is_none_or(|(first, last)| (first..=last).contains(&cell.column));
-            (in_place && self.paint.suits(cell.style)).then(|| Hit {
+            (in_place && self.paint.suits_in(row.ink(), cell.style)).then(|| Hit {
                 row: place,
                 text: whole.as_str().trim(),
                 column: cell.column,
@@ -94,6 +97,18 @@ impl Condition {
 }
 
 impl Paint {
+    /// Whether a cell is painted so, as far as the screen it is on is painted at all.
+    pub(super) fn suits_in(&self, ink: Ink, style: Style) -> bool {
+        if self.needed || ink == Ink::Colours {
+            return self.suits(style);
+        }
+        let colourless = Self { fg: Vec::new(), bg: Vec::new(), ..self.clone() };
+        match ink {
+            Ink::Plain => Self { bold: None, dim: None, italic: None, ..colourless }.suits(style),
+            Ink::Colours | Ink::Weights => colourless.suits(style),
+        }
+    }
+
     pub(super) fn suits(&self, style: Style) -> bool {
         let one_of =
             |hues: &[Hue], colour: super::style::Colour| hues.is_empty() || hues.iter().any(|hue| colour.is(*hue));
@@ -108,6 +123,10 @@ impl Paint {
 }
 
 impl Pattern {
+    pub(super) fn new(text: &str) -> Self {
+        Self { text: text.to_owned(), compiled: OnceLock::new() }
+    }
+
     /// The text of the group named `subject`, or of the whole match, somewhere in a text of several lines.
     pub(super) fn subject<'a>(&self, text: &'a str) -> Option<&'a str> {
         let captures = self.compiled()?.captures(text)?;
@@ -169,6 +188,9 @@ impl fmt::Display for Paint {
         }
         if !self.bg.is_empty() {
             write!(f, " bg={}", hues(&self.bg))?;
+        }
+        if self.needed {
+            write!(f, " needed")?;
         }
         let flags = [("bold", self.bold), ("dim", self.dim), ("italic", self.italic), ("reverse", self.reverse)];
         for (name, wanted) in flags {

@@ -1,9 +1,11 @@
 //! A question in place of the composer: where it is, what it asks and which answers it offers.
 
+use std::sync::LazyLock;
+
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use super::condition::Condition;
+use super::condition::{Condition, Pattern};
 use super::context::ScreenContext;
 use super::row::Row;
 
@@ -18,6 +20,12 @@ pub struct DialogRules {
     /// Rows among the last few that say which keys do what.
     #[serde(default)]
     hints: Vec<Condition>,
+    /// A field or a heading of a view that takes the composer's place, anywhere on the screen.
+    #[serde(default)]
+    fields: Vec<Condition>,
+    /// The same for views that only show something.
+    #[serde(default)]
+    views: Vec<Condition>,
     /// The row that a dialog begins with, the last one above the selected answer.
     #[serde(default)]
     top: Vec<Condition>,
@@ -74,21 +82,24 @@ pub(super) struct Shown {
     pub(super) dialog: Dialog,
     pub(super) first: usize,
     pub(super) end: usize,
+    /// It only shows something: Enter does nothing there.
+    pub(super) is_view: bool,
 }
 
 impl DialogRules {
     /// The dialog that a screen without a composer shows.
     pub(super) fn locate(&self, rows: &[Row], context: &ScreenContext) -> Option<Shown> {
-        const LAST: usize = 4;
         let end = rows.iter().rposition(|row| !row.is_blank())? + 1;
         let all: Vec<&Row> = rows[..end].iter().collect();
         let selection = self.selection(&all, context);
-        let hint = || {
-            let painted: Vec<usize> = (0..end).filter(|place| !rows[*place].is_blank()).collect();
-            let last = &painted[painted.len().saturating_sub(LAST)..];
-            last.iter().copied().find(|place| self.hints.iter().any(|hint| hint.holds(&rows[*place])))
+        let is_one_of = |conditions: &[Condition], row: &Row| conditions.iter().any(|condition| condition.holds(row));
+        let others = || {
+            let view = all.iter().rposition(|row| is_one_of(&self.views, row)).map(|place| (place, true));
+            let hint = || among_last(&all, |row| is_one_of(&self.hints, row));
+            let field = || all.iter().rposition(|row| is_one_of(&self.fields, row));
+            view.or_else(|| hint().or_else(field).map(|place| (place, false))).or_else(|| at_end(&all))
         };
-        let anchor = selection.as_ref().map(|(place, ..)| *place).or_else(hint)?;
+        let (anchor, is_view) = selection.as_ref().map(|(place, ..)| (*place, false)).or_else(others)?;
         let above = &rows[..anchor];
         let first = above.iter().rposition(|row| self.top.iter().any(|top| top.holds(row))).unwrap_or(0);
         let block = &rows[first..end];
@@ -101,7 +112,13 @@ impl DialogRules {
         let asked = &block[usize::from(self.top.iter().any(|top| top.holds(&block[0])))..];
         let rows = rows_of(asked);
         let dialog = Dialog { title: title(asked), options, prompt_hash: hash(&rows), rows };
-        Some(Shown { dialog, first, end })
+        Some(Shown { dialog, first, end, is_view })
+    }
+
+    /// Whether the cursor is in a field of a view that takes the composer's place.
+    pub(super) fn has_cursor(&self, rows: &[Row], context: &ScreenContext) -> bool {
+        let row = context.cursor.and_then(|cursor| rows.get(cursor.row));
+        row.is_some_and(|row| self.fields.iter().any(|field| field.holds(row)))
     }
 
     /// Whether some row shows a selected answer.
@@ -118,6 +135,38 @@ impl DialogRules {
         hits.filter(|(row, column, _)| cursor.is_none_or(|c| (c.row, c.column) == (*row, *column)))
             .max_by_key(|hit| hit.0)
     }
+}
+
+/// The first of the last rows with text of which that is so.
+fn among_last(rows: &[&Row], is_so: impl Fn(&Row) -> bool) -> Option<usize> {
+    const LAST: usize = 4;
+    let painted: Vec<usize> = (0..rows.len()).filter(|place| !rows[*place].is_blank()).collect();
+    let last = &painted[painted.len().saturating_sub(LAST)..];
+    last.iter().copied().find(|place| is_so(rows[*place]))
+}
+
+/// The last row of a screen that ends as the menus, pickers, pagers and search fields of all agents do: it says which keys
+/// do what there, or is in a box. And whether Enter is none of these keys.
+fn at_end(rows: &[&Row]) -> Option<(usize, bool)> {
+    static ENTER: LazyLock<Pattern> =
+        LazyLock::new(|| Pattern::new(r"(?i)\b(?:enter|return|select|confirm|submit|choose|type|y/n)\b|[↵⏎]"));
+    static KEYS: LazyLock<Pattern> = LazyLock::new(|| {
+        Pattern::new(concat!(
+            r"(?i)(?:\b(?:esc|escape|enter|return|space|q|ctrl ?[+-] ?\w|type|pgup|pgdn|pgdown|home|end)|\^\w|[↑↓←→↵⏎]) ?",
+            r"[:)]? ?(?:to |again to )?(?:cancel|close|exit|quit|go back|back|dismiss|select|confirm|navigate|nav|",
+            r"scroll|page|jump|search|filter|toggle|save|submit|choose|move|pick|continue|return|rewind|use|apply)\b",
+        ))
+    });
+    const LAST: usize = 4;
+    let last = rows.iter().rposition(|row| !row.is_blank())?;
+    let text = rows[last].text().trim();
+    let is_boxed = text.starts_with(['│', '╰', '└']) && text.ends_with(['│', '╯', '┘']);
+    let end: Vec<&str> =
+        rows.iter().rev().filter(|row| !row.is_blank()).take(LAST).map(|row| trimmed(row.text())).collect();
+    let end = end.into_iter().rev().collect::<Vec<_>>().join(" ");
+    // How a turn under way can be stopped is no key of a dialog.
+    let end = end.replace("(esc to cancel", "(");
+    (is_boxed || KEYS.matches(&end)).then(|| (last, !is_boxed && !ENTER.matches(&end)))
 }
 
 /// The answers of a list. Numbered ones belong together by the column of their numbers, others by standing next to
@@ -214,7 +263,11 @@ fn hash(rows: &[String]) -> String {
 
 /// A row without what is drawn around it.
 fn bare(text: &str) -> String {
-    text.trim_matches(|c: char| c.is_whitespace() || is_border(c)).to_owned()
+    trimmed(text).to_owned()
+}
+
+fn trimmed(text: &str) -> &str {
+    text.trim_matches(|c: char| c.is_whitespace() || is_border(c))
 }
 
 fn is_border(c: char) -> bool {

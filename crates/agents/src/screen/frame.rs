@@ -15,7 +15,7 @@ use super::style::Colour;
 pub enum Frame {
     /// Between two lines across the whole pane.
     Rules,
-    /// On a band below the last line across the whole pane.
+    /// On a band below the last line across the whole pane, or between two such lines where bands are not painted.
     Shelf,
     /// Nothing but the prompt, two or three rows above the end.
     Open,
@@ -69,7 +69,9 @@ impl Frame {
     pub(super) fn find(self, rows: &[Row], width: usize, column: usize, prompts: &[Prompt]) -> Option<Found> {
         match self {
             Self::Rules => between_rules(rows, width, column, prompts),
-            Self::Shelf => on_shelf(rows, width, column, prompts),
+            Self::Shelf => {
+                on_shelf(rows, width, column, prompts).or_else(|| between_rules(rows, width, column, prompts))
+            }
             Self::Open => in_the_open(rows, width, column, prompts),
             Self::Bar => beside_bar(rows),
         }
@@ -172,7 +174,7 @@ fn prompt_of(rows: &[Row], column: usize, prompts: &[Prompt]) -> Option<(usize, 
         let painted: String = row.cells().skip_while(|(_, c)| c.column < column).map(|(text, _)| text).collect();
         let cut = painted == prompt.text.trim_end_matches(' ');
         let before_is_blank = row.indent() == Some(column);
-        (before_is_blank && (painted.starts_with(&prompt.text) || cut) && prompt.paint.suits(cell.style))
+        (before_is_blank && (painted.starts_with(&prompt.text) || cut) && prompt.paint.suits_in(row.ink(), cell.style))
             .then(|| (column + prompt.text.chars().count(), prompt.mode))
     })
 }

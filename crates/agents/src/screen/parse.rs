@@ -3,7 +3,7 @@
 use unicode_width::UnicodeWidthChar;
 
 use super::row::Row;
-use super::style::{Colour, Style};
+use super::style::{Colour, Ink, Style};
 
 /// A screen wider or higher than any terminal is cut here, so that a hostile file costs little.
 const MOST_COLUMNS: usize = 2_000;
@@ -76,6 +76,8 @@ impl Painter {
         if self.row.width() > 0 {
             self.next_row();
         }
+        let ink = ink(&self.rows);
+        self.rows.iter_mut().for_each(|row| row.set_ink(ink));
         Screen { rows: self.rows }
     }
 
@@ -106,6 +108,13 @@ impl Painter {
             }
         }
     }
+}
+
+/// What the program paints with, by the last rows: those are its own. Further up it shows what others painted.
+fn ink(rows: &[Row]) -> Ink {
+    const OWN: usize = 10;
+    let own = || rows.iter().rev().filter(|row| !row.is_blank()).take(OWN).map(Row::ink_of_letters);
+    [Ink::Colours, Ink::Weights].into_iter().find(|ink| own().any(|found| found == *ink)).unwrap_or(Ink::Plain)
 }
 
 fn skip_string(characters: &mut std::str::Chars<'_>) {

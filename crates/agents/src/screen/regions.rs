@@ -6,17 +6,20 @@ use super::context::ScreenContext;
 use super::dialog::Shown;
 use super::parse::Screen;
 use super::row::Row;
-use super::rules::{Region, Rule};
-use super::style::Style;
+use super::rules::{Region, Rule, ScreenRules};
+use super::style::{Ink, Style};
 
 /// A screen cut into parts.
 pub(super) struct Regions<'a> {
     rows: &'a [Row],
-    width: usize,
     composer: Option<&'a Located>,
     dialog: Option<&'a Shown>,
     title: Option<Row>,
     options: Vec<Row>,
+    /// The last message above the composer, each of its paragraphs as one row.
+    message: Vec<Row>,
+    /// The last turn above the composer, if its beginning is on the screen.
+    turn: Option<&'a [Row]>,
 }
 
 impl<'a> Regions<'a> {
@@ -25,21 +28,28 @@ impl<'a> Regions<'a> {
         context: &ScreenContext,
         composer: Option<&'a Located>,
         dialog: Option<&'a Shown>,
+        rules: &ScreenRules,
     ) -> Self {
+        let width = context.size.map_or_else(|| screen.painted_width(), |(width, _)| width);
+        let above = composer.map_or(&[][..], |located| &screen.rows()[..located.found.top]);
         let options = dialog.map_or(&[][..], |shown| &shown.dialog.options);
         Self {
             rows: screen.rows(),
-            width: context.size.map_or_else(|| screen.painted_width(), |(width, _)| width),
             composer,
             dialog,
             title: context.title.as_deref().map(plain),
             options: options.iter().map(|option| plain(&option.label)).collect(),
+            message: last_message(above, width, rules.message.as_ref()),
+            turn: last_beginning(above, rules.sent.as_ref()).map(|first| &above[first..]),
         }
     }
 
     /// What a rule matched on, if it does. None if its region is not on this screen.
-    pub(super) fn matched(&self, rule: &Rule, message: Option<&Condition>) -> Option<String> {
-        let rows = self.rows_of(rule.region, message)?;
+    pub(super) fn matched(&self, rule: &Rule) -> Option<String> {
+        if rule.uncoloured && self.rows.iter().any(|row| row.ink() == Ink::Colours) {
+            return None;
+        }
+        let rows = self.rows_of(rule.region)?;
         let all: Option<Vec<Hit<'_>>> = rule.all.iter().map(|condition| condition.find(&rows)).collect();
         let all = all?;
         let any = rule.any.iter().find_map(|condition| condition.find(&rows));
@@ -50,15 +60,15 @@ impl<'a> Regions<'a> {
     }
 
     /// What a rule that matched is about.
-    pub(super) fn subject(&self, rule: &Rule, message: Option<&Condition>) -> Option<String> {
+    pub(super) fn subject(&self, rule: &Rule) -> Option<String> {
         // The answers say that something is asked; what it is about stands above them.
         let region = if rule.region == Region::Options { Region::Dialog } else { rule.region };
-        let lines: Vec<&str> = self.rows_of(region, message)?.iter().map(|row| row.text().trim_end()).collect();
+        let lines: Vec<&str> = self.rows_of(region)?.iter().map(|row| row.text().trim_end()).collect();
         let text = lines.join("\n");
         rule.subject.iter().find_map(|pattern| pattern.subject(&text)).map(str::to_owned)
     }
 
-    fn rows_of(&self, region: Region, message: Option<&Condition>) -> Option<Vec<&Row>> {
+    fn rows_of(&self, region: Region) -> Option<Vec<&Row>> {
         let between = |first: usize, end: usize| self.rows[first..end.max(first)].iter().collect::<Vec<_>>();
         let end = self.rows.len();
         let composer = self.composer.map(|located| &located.found);
@@ -73,8 +83,11 @@ impl<'a> Regions<'a> {
             // A title outlives its program, and others set one too: it speaks for a screen that is the agent's.
             Region::Title => composer.and(self.title.as_ref()).map(|title| vec![title]),
             Region::Above => composer.map(|found| between(0, found.top)),
-            Region::LastLine => composer.map(|found| self.last_line(found.top).into_iter().collect()),
-            Region::LastMessage => composer.map(|found| self.last_message(found.top, message)),
+            Region::LastLine => {
+                composer.map(|_| self.message.iter().rev().find(|row| !row.is_blank()).into_iter().collect())
+            }
+            Region::LastTurn => self.turn.map(|turn| turn.iter().collect()),
+            Region::LastMessage => composer.map(|_| self.message.iter().collect()),
             Region::Prompt => composer.map(|found| between(found.first, found.end)),
             Region::Frame => composer.map(|found| between(found.top, found.bottom)),
             Region::Footer => composer.map(|found| between(found.bottom, end)),
@@ -82,23 +95,56 @@ impl<'a> Regions<'a> {
             Region::Options => self.dialog.map(|_| self.options.iter().collect()),
         }
     }
+}
 
-    fn last_line(&self, top: usize) -> Option<&Row> {
-        self.rows[..top].iter().rev().find(|row| !row.is_blank() && !self.is_notice(row))
-    }
+/// Where the last part of what is above begins, by what its first row is like.
+fn last_beginning(above: &[Row], first_row: Option<&Condition>) -> Option<usize> {
+    above.iter().rposition(|row| first_row.is_some_and(|first| first.holds(row)))
+}
 
-    fn last_message(&self, top: usize, message: Option<&Condition>) -> Vec<&Row> {
-        let begins = |row: &Row| message.is_some_and(|message| message.holds(row));
-        let first = self.rows[..top].iter().rposition(begins).unwrap_or(0);
-        self.rows[first..top].iter().filter(|row| !self.is_notice(row)).collect()
-    }
+fn last_message(above: &[Row], width: usize, message: Option<&Condition>) -> Vec<Row> {
+    let rows = above[last_beginning(above, message).unwrap_or(0)..].iter().map(|row| without_scrollbar(row, width));
+    unwrapped(rows.filter(|row| !is_notice(row, width)), width)
+}
 
-    /// Whether a row is a remark of the program at the right edge, between the conversation and the composer.
-    fn is_notice(&self, row: &Row) -> bool {
-        const INDENT: usize = 6;
-        const MARGIN: usize = 3;
-        row.indent().is_some_and(|indent| indent >= INDENT) && row.end() + MARGIN >= self.width
+/// Rows with those that a narrow pane wrapped put together again.
+fn unwrapped(rows: impl Iterator<Item = Row>, width: usize) -> Vec<Row> {
+    let mut whole: Vec<Row> = Vec::new();
+    let mut previous: Option<Row> = None;
+    for row in rows {
+        let wrapped = previous.as_ref().is_some_and(|before| goes_on(before, &row, width));
+        match whole.last_mut().filter(|_| wrapped) {
+            Some(last) => *last = last.followed_by(&row),
+            None => whole.push(row.clone()),
+        }
+        previous = Some(row);
     }
+    whole
+}
+
+/// Whether a row has the words that found no room in the one before it. What begins with a sign of the program's is new.
+fn goes_on(before: &Row, row: &Row, width: usize) -> bool {
+    const MARGIN: usize = 6;
+    let text = row.text().trim_start();
+    let is_word = text.starts_with(|c: char| c.is_ascii() || c.is_alphabetic());
+    let word = text.split(' ').next().map_or(0, |word| word.chars().count());
+    !before.is_blank() && is_word && before.end() + word + MARGIN >= width
+}
+
+fn without_scrollbar(row: &Row, width: usize) -> Row {
+    let is_bar = row.text().trim_end().ends_with(['┃', '█']) && row.end() + 1 >= width;
+    if is_bar && row.indent().is_some_and(|indent| indent + 1 < row.end()) {
+        row.slice(0..row.end() - 1)
+    } else {
+        row.clone()
+    }
+}
+
+/// Whether a row is a remark of the program at the right edge, between the conversation and the composer.
+fn is_notice(row: &Row, width: usize) -> bool {
+    const INDENT: usize = 6;
+    const MARGIN: usize = 3;
+    row.indent().is_some_and(|indent| indent >= INDENT) && row.end() + MARGIN >= width
 }
 
 fn plain(text: &str) -> Row {

@@ -1,6 +1,6 @@
 //! One row of a screen: its text, and which cell each piece of the text is in.
 
-use super::style::Style;
+use super::style::{Colour, Ink, Style};
 
 /// One character cell, or two for a wide character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +18,7 @@ pub struct Row {
     text: String,
     cells: Vec<Cell>,
     width: usize,
+    ink: Ink,
 }
 
 impl Row {
@@ -35,6 +36,43 @@ impl Row {
     /// The text, with blanks of both kinds as they were painted.
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// What the screen that the row is on is painted with.
+    pub(super) fn ink(&self) -> Ink {
+        self.ink
+    }
+
+    pub(super) fn set_ink(&mut self, ink: Ink) {
+        self.ink = ink;
+    }
+
+    /// What the letters and lines of the row are painted with. Agents draw bars and spinners in a colour of their own
+    /// where all else has none.
+    pub(super) fn ink_of_letters(&self) -> Ink {
+        let is_letter = |text: &str| text.chars().any(|c| c.is_alphabetic() || matches!(c, '─' | '╌'));
+        let styles = || self.cells().filter(|(text, _)| is_letter(text)).map(|(_, cell)| cell.style);
+        if styles().any(|style| (style.fg, style.bg) != (Colour::Default, Colour::Default)) {
+            Ink::Colours
+        } else if styles().any(|style| style.bold || style.dim || style.italic) {
+            Ink::Weights
+        } else {
+            Ink::Plain
+        }
+    }
+
+    /// The same row with another one behind it, as before they were wrapped.
+    pub(super) fn followed_by(&self, next: &Self) -> Self {
+        let mut whole = self.slice(0..self.end());
+        whole.push(' ', 1, Style::default());
+        let rest = next.slice(next.indent().unwrap_or(0)..next.end());
+        for (place, cell) in rest.cells.iter().enumerate() {
+            let end = rest.cells.get(place + 1).map_or(rest.width, |after| after.column);
+            for (nth, character) in rest.text_of(place).chars().enumerate() {
+                whole.push(character, if nth == 0 { end - cell.column } else { 0 }, cell.style);
+            }
+        }
+        whole
     }
 
     /// How many columns were painted.
@@ -78,7 +116,7 @@ impl Row {
 
     /// What is painted in some columns; a row of its own whose columns begin at zero.
     pub(super) fn slice(&self, columns: std::ops::Range<usize>) -> Self {
-        let mut slice = Self::default();
+        let mut slice = Self { ink: self.ink, ..Self::default() };
         for (place, cell) in self.cells.iter().enumerate().filter(|(_, cell)| columns.contains(&cell.column)) {
             let end = self.cells.get(place + 1).map_or(self.width, |next| next.column);
             for (nth, character) in self.text_of(place).chars().enumerate() {

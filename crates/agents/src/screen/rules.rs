@@ -15,6 +15,9 @@ pub struct ScreenRules {
     /// What the first row of each message begins with, so that the last message can be told from those before.
     #[serde(default)]
     pub(super) message: Option<Condition>,
+    /// What the first row of each prompt that was sent begins with.
+    #[serde(default)]
+    pub(super) sent: Option<Condition>,
     #[serde(default)]
     rules: Vec<Rule>,
 }
@@ -38,6 +41,9 @@ pub struct Rule {
     /// None may hold.
     #[serde(default)]
     pub not: Vec<Condition>,
+    /// Only on a screen without colours, where no paint can tell.
+    #[serde(default)]
+    pub uncoloured: bool,
     /// What it says.
     pub means: Meaning,
     /// Why, for errors and retries.
@@ -64,6 +70,8 @@ pub enum Region {
     LastLine,
     /// The last message above the composer.
     LastMessage,
+    /// What stands above the composer since the last prompt that was sent, if that is on the screen.
+    LastTurn,
     /// The composer's text, prompt included.
     Prompt,
     /// The composer with the borders around it.
@@ -107,7 +115,7 @@ impl ScreenRules {
     pub(crate) fn overlaid_by(mut self, other: Self) -> Self {
         self.rules.retain(|rule| other.rules.iter().all(|newer| newer.id != rule.id));
         self.rules.extend(other.rules);
-        Self { message: other.message.or(self.message), rules: self.rules }
+        Self { message: other.message.or(self.message), sent: other.sent.or(self.sent), rules: self.rules }
     }
 }
 
@@ -140,6 +148,9 @@ impl Meaning {
         let cause = cause.unwrap_or(Cause::Other);
         let blocked = |on| vec![Signal::Blocked { on }];
         match self {
+            Self::Running if subject.is_some() => {
+                vec![Signal::TurnStarted, Signal::Working { with: Work::Thinking }]
+            }
             Self::Running => vec![Signal::TurnStarted],
             Self::Retrying => {
                 vec![Signal::TurnStarted, Signal::Working { with: Work::Retrying { cause } }]
@@ -170,6 +181,7 @@ impl Region {
             "above" => Self::Above,
             "last_line" => Self::LastLine,
             "last_message" => Self::LastMessage,
+            "last_turn" => Self::LastTurn,
             "prompt" => Self::Prompt,
             "frame" => Self::Frame,
             "footer" => Self::Footer,
@@ -189,6 +201,7 @@ impl fmt::Display for Region {
             Self::Above => "above",
             Self::LastLine => "last_line",
             Self::LastMessage => "last_message",
+            Self::LastTurn => "last_turn",
             Self::Prompt => "prompt",
             Self::Frame => "frame",
             Self::Footer => "footer",
@@ -204,7 +217,7 @@ impl<'de> Deserialize<'de> for Region {
         Self::parse(&name).ok_or_else(|| {
             de::Error::custom(format!(
                 "unknown region {name:?}, expected screen, \"bottom N\", title, above, last_line, last_message, \
-                 prompt, frame, footer, dialog or options"
+                 last_turn, prompt, frame, footer, dialog or options"
             ))
         })
     }

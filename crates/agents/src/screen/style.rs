@@ -15,6 +15,18 @@ pub struct Style {
     pub reverse: bool,
 }
 
+/// What a screen is painted with. Without colours, as under `NO_COLOR`, a program can still be read by its shapes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Ink {
+    /// Colours.
+    #[default]
+    Colours,
+    /// Bold, faint and italic letters, and no colours.
+    Weights,
+    /// Nothing but reversed cells, if anything.
+    Plain,
+}
+
 /// A colour as the program asked for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Colour {

@@ -71,6 +71,45 @@ pub(crate) fn crop(recording: &Recording, width: usize) -> Vec<u8> {
     capture(&rows(&recording.capture).iter().map(cut).collect::<Vec<_>>())
 }
 
+/// The capture as a program paints it that was told to use no colours.
+pub(crate) fn without_colours(capture: &[u8]) -> Vec<u8> {
+    repainted(capture, |parameters| {
+        let mut numbers = parameters.split(';').peekable();
+        let mut kept: Vec<&str> = Vec::new();
+        while let Some(number) = numbers.next() {
+            match number.parse::<u8>().unwrap_or(0) {
+                38 | 48 | 58 => {
+                    let parts = if numbers.peek() == Some(&"5") { 2 } else { 4 };
+                    numbers.by_ref().take(parts).for_each(drop);
+                }
+                30..=49 | 90..=107 => {}
+                _ => kept.push(number),
+            }
+        }
+        (!kept.is_empty()).then(|| kept.join(";"))
+    })
+}
+
+/// The capture as text alone.
+pub(crate) fn without_paint(capture: &[u8]) -> Vec<u8> {
+    repainted(capture, |_| None)
+}
+
+/// The capture with each of its renditions replaced.
+fn repainted(capture: &[u8], repaint: impl Fn(&str) -> Option<String>) -> Vec<u8> {
+    let text = String::from_utf8_lossy(capture);
+    let mut parts = text.split("\u{1b}[");
+    let mut painted = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (parameters, rest) = part.split_once('m').expect("a rendition");
+        if let Some(parameters) = repaint(parameters) {
+            painted.push_str(&format!("\u{1b}[{parameters}m"));
+        }
+        painted.push_str(rest);
+    }
+    painted.into_bytes()
+}
+
 /// The escape sequences of a row without its text.
 fn escapes(row: &str) -> String {
     let mut found = String::new();

@@ -11,6 +11,8 @@ pub(crate) struct Recording {
     pub(crate) case: String,
     pub(crate) capture: Vec<u8>,
     pub(crate) context: ScreenContext,
+    /// Every state that is right; none where there is no agent.
+    pub(crate) states: Vec<String>,
     pub(crate) enter: String,
     pub(crate) draft: String,
 }
@@ -51,6 +53,7 @@ pub(crate) fn of(folder: &str) -> Vec<Recording> {
             recordings.push(Recording {
                 capture: std::fs::read(format!("{folder}/screen.ansi")).expect("a capture"),
                 context: context(&json("meta.json"), &agent),
+                states: states(&truth),
                 enter: word("enter"),
                 draft: word("draft"),
                 agent: agent.clone(),
@@ -59,6 +62,11 @@ pub(crate) fn of(folder: &str) -> Vec<Recording> {
         }
     }
     recordings
+}
+
+fn states(truth: &Value) -> Vec<String> {
+    let states = truth["states"].as_array().expect("states").iter();
+    states.map(|state| state.as_str().expect("a state").to_owned()).collect()
 }
 
 fn context(meta: &Value, agent: &str) -> ScreenContext {
