@@ -27,6 +27,7 @@ mod matching;
 pub mod printed;
 mod reading;
 mod registry;
+pub mod release;
 pub mod schmux;
 pub mod screen;
 pub mod send;

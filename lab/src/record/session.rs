@@ -187,11 +187,15 @@ impl<'a> Running<'a> {
                 terminal.wait_for(&variant.pattern(pattern)?, false, ARRIVED).await?;
             }
             Step::File(name) => {
-                let (file, started) = (self.place.workspace.join(name), Instant::now());
-                while !file.exists() {
-                    ensure!(started.elapsed() < ARRIVED, "no tool made {name}");
-                    tokio::time::sleep(Duration::from_millis(30)).await;
-                }
+                let file = self.place.workspace.join(name);
+                until(|| file.exists()).await.with_context(|| format!("no tool made {name}"))?;
+            }
+            Step::Process(text) => {
+                let root = Picture::of(terminal).await?.format("pane_pid").parse()?;
+                let runs = |process: &Process| process.command.contains(text) && !process.is(agent);
+                until(|| Process::below(root).iter().any(runs))
+                    .await
+                    .with_context(|| format!("no process is {text}"))?;
             }
             Step::Pause(time) => tokio::time::sleep(*time).await,
             Step::Stop => self.kill().await?,
@@ -363,6 +367,16 @@ impl Drop for Running<'_> {
     }
 }
 
+/// Waits until something is so.
+async fn until(mut is_so: impl FnMut() -> bool) -> Result<()> {
+    let started = Instant::now();
+    while !is_so() {
+        ensure!(started.elapsed() < ARRIVED, "not within {ARRIVED:?}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    Ok(())
+}
+
 /// Has `agtmux setup` put its hooks in place. What they run is not agtmux but a program that keeps what it is told.
 async fn hooks(job: &Job, place: &Place) -> Result<()> {
     let bin = place.path("bin");
@@ -402,6 +416,6 @@ const fn loosely_ready(agent: Agent) -> &'static str {
         Agent::Codex => r"(?m)^› ",
         Agent::Gemini => r"(?m)Type your message",
         Agent::Opencode => "Ask anything",
-        Agent::Copilot => r"(?m)^ ?[❯>›] |/ commands|Enter @ to mention",
+        Agent::Copilot => r"(?m)^ ?[❯>›](?: |$)|/ commands|Enter @ to mention",
     }
 }

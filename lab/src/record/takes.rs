@@ -14,6 +14,7 @@
 //! screen REGEX | gone REGEX          wait until the screen shows that, or no longer
 //! try REGEX                          the same; what follows is left out where it does not come
 //! file NAME                          wait until a tool made this file
+//! process TEXT                       wait until a process below the agent has that in its command line
 //! pause MILLISECONDS
 //! stop                               SIGKILL to the agent
 //! take CASE STATES ENTER [JSON]      what is true now: states `a|b` or `-` for no agent
@@ -82,6 +83,7 @@ pub(super) enum Step {
     Shows { pattern: String, optional: bool },
     Gone(String),
     File(String),
+    Process(String),
     Pause(Duration),
     Stop,
     Take(Take),
@@ -162,6 +164,7 @@ fn step(verb: &str, rest: &str) -> Result<Step> {
         "screen" => Step::Shows { pattern: pattern(rest)?, optional: false },
         "try" => Step::Shows { pattern: pattern(rest)?, optional: true },
         "gone" => Step::Gone(pattern(rest)?),
+        "process" => Step::Process(text()),
         "file" => Step::File(text()),
         "pause" => Step::Pause(Duration::from_millis(rest.parse()?)),
         "take" => Step::Take(take(rest)?),

@@ -76,7 +76,7 @@ pub(super) fn hook(about: &About<'_>, conversation: &mut Conversation) -> Told {
         // Whoever asks, it is the person that must answer.
         "permission.asked" => permission(payload, conversation),
         "question.asked" => asked_question(payload, conversation),
-        "permission.replied" | "question.replied" => answered(event, payload, conversation),
+        "permission.replied" | "question.replied" | "question.rejected" => answered(event, payload, conversation),
         "chat.message" | "session.status" | "session.idle" | "session.error" if conversation.below => {
             Told::Foreign(BELOW)
         }
@@ -129,8 +129,8 @@ fn answered(event: &str, payload: &Value, conversation: &mut Conversation) -> To
     let Some(id) = text(payload, "requestID") else {
         return Told::Unread(format!("{event} without an id"));
     };
-    conversation.turn = match text(payload, "reply") {
-        Some("reject") => Turn::Refused,
+    conversation.turn = match (event, text(payload, "reply")) {
+        ("question.rejected", _) | (_, Some("reject")) => Turn::Refused,
         _ => Turn::Active,
     };
     let mut readings = conversation.asks.answer(id);

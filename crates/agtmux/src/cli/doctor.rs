@@ -1,10 +1,12 @@
 //! `agtmux doctor`: looks at everything agtmux needs and says how to mend what is wrong.
 
+mod versions;
+
 use std::path::Path;
 use std::process::Command;
 
-use agtmux_agents::Registry;
 use agtmux_agents::setup::{Installed, Scope, Wish};
+use agtmux_agents::{ManifestProblem, Registry};
 use agtmux_tmux::server;
 use agtmux_wire::daemon::{DaemonStatus, HookFigures};
 use agtmux_wire::error::ErrorCode;
@@ -66,8 +68,10 @@ pub async fn run(args: DoctorArgs, context: &Context) -> Result<(), CommandError
         socket_place(context),
         configuration(context),
     ]);
-    findings.extend(manifests(context));
+    let (registry, problems) = Registry::with_user(user_manifests(&context.paths.config_dir));
+    findings.extend(manifests(&registry, &problems));
     findings.push(agent_hooks()?);
+    findings.extend(versions::findings(&registry, context).await);
     findings.push(open_files());
     findings.extend(daemon(context).await);
     let failed = findings.iter().filter(|finding| finding.status == Status::Fail).count();
@@ -167,9 +171,8 @@ fn configuration(context: &Context) -> Finding {
     }
 }
 
-fn manifests(context: &Context) -> Vec<Finding> {
+fn manifests(registry: &Registry, problems: &[ManifestProblem]) -> Vec<Finding> {
     const CHECK: &str = "agent manifests";
-    let (registry, problems) = Registry::with_user(user_manifests(&context.paths.config_dir));
     if problems.is_empty() {
         let ids: Vec<_> = registry.list().map(|entry| entry.manifest.id.as_str()).collect();
         return vec![ok(CHECK, ids.join(", "))];
