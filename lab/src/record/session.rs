@@ -141,16 +141,12 @@ impl<'a> Running<'a> {
         match step {
             Step::Start => {
                 self.launch().await?;
-                let whole = variant.release == Release::Current && variant.size.0 >= 80 && variant.name != "settings";
+                let whole = variant.release == Release::Current && variant.size.0 >= 80 && variant.settings.is_empty();
                 let ready = Regex::new(if whole { agent.ready() } else { loosely_ready(agent) })?;
                 self.terminal.wait_for(&ready, true, START).await?;
                 self.rest().await?;
                 if let (Some(title), true) = (variant.title, variant.name == "title") {
                     self.terminal.entitle(title).await?;
-                }
-                if variant.name == "vim" && agent == Agent::Gemini {
-                    // It begins in the mode for commands.
-                    self.terminal.keys(&["i"]).await?;
                 }
                 self.terminal.wait_until_keys_count(ARRIVED).await?;
             }
@@ -216,7 +212,9 @@ impl<'a> Running<'a> {
     }
 
     async fn launch(&self) -> Result<()> {
-        let command = self.job.session.agent.command();
+        let agent = self.job.session.agent;
+        // What keeps an agent from sharing a daemon is unknown to older releases, which share none.
+        let command = if self.job.variant.release == Release::Current { agent.command() } else { agent.name() };
         let line = match self.job.variant.launch {
             Launch::Bare => command.to_owned(),
             Launch::Script => format!("script -qec '{command}' /dev/null"),
@@ -414,7 +412,7 @@ const fn loosely_ready(agent: Agent) -> &'static str {
     match agent {
         Agent::Claude => r"(?m)^❯\x{a0}|(?m)^> ",
         Agent::Codex => r"(?m)^› ",
-        Agent::Gemini => r"(?m)Type your message",
+        Agent::Gemini => "Type your message|for NORMAL mode",
         Agent::Opencode => "Ask anything",
         Agent::Copilot => r"(?m)^ ?[❯>›](?: |$)|/ commands|Enter @ to mention",
     }
