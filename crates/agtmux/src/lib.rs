@@ -15,6 +15,7 @@ pub mod hook;
 pub mod ingest;
 pub mod listener;
 pub mod paths;
+pub mod peer;
 pub mod platform;
 pub mod service;
 pub mod setup;
