@@ -9,8 +9,10 @@
 //! | hooks in JSON, which people share with us | [`hook_file`], on top of [`json`] |
 //! | Codex's `config.toml` | [`codex_config`] |
 //! | files of our own (Copilot, opencode) | [`own_file`] |
+//! | Claude's plugin, files of our own besides its hooks | [`claude_plugin`] |
 
 mod agent;
+pub mod claude_plugin;
 mod codex_config;
 mod codex_trust;
 mod hook_entry;

@@ -20,6 +20,7 @@ use crate::daemon::startup::user_manifests;
 use crate::error::CommandError;
 use crate::paths::{check_socket_place, private_dir};
 use crate::platform;
+use crate::setup::claude_plugin::Plugin;
 use crate::setup::job::{Job, Request};
 use crate::setup::places::Places;
 use crate::target::socket;
@@ -186,7 +187,12 @@ fn agent_hooks() -> Result<Finding, CommandError> {
     const CHECK: &str = "agent hooks";
     let places = Places::from_env(std::env::current_dir().map_err(CommandError::internal)?);
     let program = places.program(&std::env::current_exe().map_err(CommandError::internal)?)?;
-    let request = Request { wish: Wish::Install { program: &program }, scope: Scope::User, follows_links: true };
+    let request = Request {
+        wish: Wish::Install { program: &program },
+        scope: Scope::User,
+        follows_links: true,
+        plugin: Plugin::AsItIs,
+    };
     let mut current = Vec::new();
     let mut missing = Vec::new();
     for agent in places.agents() {

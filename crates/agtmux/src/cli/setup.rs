@@ -10,7 +10,9 @@ use serde::Serialize;
 use super::edits::{self, FileEdit};
 use super::table::Sheet;
 use super::{Context, output};
+use crate::config;
 use crate::error::CommandError;
+use crate::setup::claude_plugin::{self, Fitness, Plugin};
 use crate::setup::job::{Job, Request};
 use crate::setup::lock::SetupLock;
 use crate::setup::places::Places;
@@ -91,7 +93,7 @@ struct Item {
     /// How far it is set up: before a change that was only shown, after one that was made.
     status: &'static str,
     files: Vec<FileEdit>,
-    advice: Vec<&'static str>,
+    advice: Vec<String>,
     problem: Option<String>,
     hint: Option<&'static str>,
 }
@@ -110,7 +112,8 @@ pub fn run(args: &SetupArgs, context: &Context) -> Result<(), CommandError> {
         ScopeArg::User => Scope::User,
         ScopeArg::Project => Scope::Project,
     };
-    let request = Request { wish, scope, follows_links: args.follow_links };
+    let (plugin, note) = plugin(&agents, scope, args.remove, &places, context)?;
+    let request = Request { wish, scope, follows_links: args.follow_links, plugin };
     let writes = !args.check && !args.dry_run;
     let _lock = if writes { Some(SetupLock::take(&context.paths.state_dir)?) } else { None };
 
@@ -119,7 +122,10 @@ pub fn run(args: &SetupArgs, context: &Context) -> Result<(), CommandError> {
     if writes && !args.yes && !args.json {
         confirm(&planned)?;
     }
-    let items: Vec<_> = jobs.into_iter().map(|(agent, job)| finish(agent, job, args, writes)).collect::<Vec<_>>();
+    let mut items: Vec<_> = jobs.into_iter().map(|(agent, job)| finish(agent, job, args, writes)).collect::<Vec<_>>();
+    if let Some(item) = items.iter_mut().find(|item| item.agent == Agent::Claude.id()) {
+        item.advice.extend(note);
+    }
     print(&items, args, context)?;
     verdict(&items, args)
 }
@@ -136,6 +142,29 @@ fn chosen(args: &SetupArgs, places: &Places) -> Result<Vec<Agent>, CommandError>
             .hint(format!("name one: {}", known.join(", "))));
     }
     Ok(agents)
+}
+
+/// What becomes of Claude's plugin, and what a person should know of it.
+fn plugin(
+    agents: &[Agent],
+    scope: Scope,
+    removes: bool,
+    places: &Places,
+    context: &Context,
+) -> Result<(Plugin, Option<String>), CommandError> {
+    if !agents.contains(&Agent::Claude) || scope != Scope::User {
+        return Ok((Plugin::AsItIs, None));
+    }
+    if removes || !config::load(&context.paths.config_dir)?.config.agents.claude.plugin {
+        return Ok((Plugin::Out, None));
+    }
+    Ok(match claude_plugin::check(places) {
+        Fitness::Fit => (Plugin::In, None),
+        Fitness::NotFound => (Plugin::AsItIs, None),
+        Fitness::Unfit(why) => {
+            (Plugin::Out, Some(format!("messages go by its hooks and by keys, without the plugin: {why}")))
+        }
+    })
 }
 
 /// Asks before files of a person are changed, if one is there to be asked.
@@ -161,9 +190,12 @@ fn finish(agent: Agent, job: Result<Job, SetupError>, args: &SetupArgs, writes: 
         Installed::Stale => "stale",
         Installed::Current => "current",
     };
-    let mut notes: Vec<_> = job.plan.remarks.iter().map(|remark| advice::about(*remark)).collect();
+    let mut notes: Vec<_> = job.plan.remarks.iter().map(|remark| advice::about(*remark).to_owned()).collect();
     if writes && job.changes_anything() {
-        notes.push(advice::after_a_change(agent, args.remove));
+        notes.push(advice::after_a_change(agent, args.remove).to_owned());
+        if job.puts_plugin_in() {
+            notes.push(advice::AFTER_THE_PLUGIN.to_owned());
+        }
     }
     Item { agent: agent.id(), status, files: edits::of(job.edits()), advice: notes, problem: None, hint: None }
 }

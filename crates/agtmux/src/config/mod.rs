@@ -42,6 +42,24 @@ pub struct Config {
     pub policy: PolicyConfig,
     /// Who may write to whom, and how messages are delivered.
     pub mail: MailConfig,
+    /// What is peculiar to one agent.
+    pub agents: AgentsConfig,
+}
+
+/// `[agents]`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct AgentsConfig {
+    /// Claude Code.
+    pub claude: ClaudeConfig,
+}
+
+/// `[agents.claude]`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct ClaudeConfig {
+    /// Whether a plugin inside Claude Code hands it its messages, where its version is known to do that well.
+    pub plugin: bool,
 }
 
 /// `[approve]`.
@@ -149,6 +167,12 @@ pub enum Synchronous {
 impl Default for ApproveConfig {
     fn default() -> Self {
         Self { hold_seconds: 3_300 }
+    }
+}
+
+impl Default for ClaudeConfig {
+    fn default() -> Self {
+        Self { plugin: true }
     }
 }
 

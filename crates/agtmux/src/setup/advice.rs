@@ -18,6 +18,10 @@ pub const fn after_a_change(agent: Agent, removed: bool) -> &'static str {
     }
 }
 
+/// What to do when the plugin was put into Claude.
+pub const AFTER_THE_PLUGIN: &str =
+    "sessions that run now have the plugin from their next start on; until then messages reach them as before";
+
 /// What something that was found means.
 pub const fn about(remark: Remark) -> &'static str {
     match remark {

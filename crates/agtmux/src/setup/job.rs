@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
-use agtmux_agents::setup::{Agent, Given, Installed, Plan, Scope, Wish, plan};
+use agtmux_agents::setup::claude_plugin as plugin;
+use agtmux_agents::setup::{Agent, FilePlan, Given, Installed, Plan, Refusal, Scope, Wish, plan};
 
 use super::SetupError;
 use super::change::{self, Found, Outcome};
+use super::claude_plugin::Plugin;
 use super::places::Places;
 
 /// The edits of one agent, planned and not yet written.
@@ -32,6 +34,8 @@ pub struct Request<'r> {
     pub scope: Scope,
     /// Whether the file is edited that a link leads to.
     pub follows_links: bool,
+    /// What becomes of Claude's plugin.
+    pub plugin: Plugin,
 }
 
 impl Job {
@@ -48,18 +52,57 @@ impl Job {
             .zip(&files)
             .map(|(path, file)| Given { path: path.to_string_lossy().into_owned(), before: file.bytes.clone() })
             .collect();
-        let plan = plan(agent, request.scope, request.wish, &given).map_err(|(file, refusal)| SetupError::Refused {
+        let refused = |files: &[Found], (file, refusal): (usize, Refusal)| SetupError::Refused {
             path: files.get(file).map(|file| file.path.clone()).unwrap_or_default(),
             refusal,
-        })?;
+        };
+        let plan = plan(agent, request.scope, request.wish, &given).map_err(|why| refused(&files, why))?;
         let specs = agent.files(request.scope);
         let folders = specs.iter().map(|file| places.folder(file.base)).collect::<Result<_, _>>()?;
-        Ok(Self { agent, files, plan, folders, removes: request.wish == Wish::Remove })
+        let mut job = Self { agent, files, plan, folders, removes: request.wish == Wish::Remove };
+        if agent == Agent::Claude && request.scope == Scope::User && request.plugin != Plugin::AsItIs {
+            job.add_plugin(request, places, refused)?;
+        }
+        Ok(job)
+    }
+
+    /// Plans the files of the plugin as well. Where none of them is there or wanted, nothing is said of them.
+    fn add_plugin(
+        &mut self,
+        request: &Request<'_>,
+        places: &Places,
+        refused: impl Fn(&[Found], (usize, Refusal)) -> SetupError,
+    ) -> Result<(), SetupError> {
+        let read = |file: &plugin::PluginFile| {
+            change::read(&places.folder(file.place.base)?.join(file.place.path), request.follows_links)
+        };
+        let files = plugin::FILES.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+        let before: Vec<_> = files.iter().map(|file| file.bytes.clone()).collect();
+        let wanted = request.plugin == Plugin::In && request.wish != Wish::Remove;
+        let planned = plugin::plan(wanted, &before).map_err(|why| refused(&files, why))?;
+        if !wanted && planned.installed == Installed::Absent {
+            return Ok(());
+        }
+        if self.plan.installed != planned.installed {
+            self.plan.installed = Installed::Stale;
+        }
+        for (file, spec) in files.into_iter().zip(plugin::FILES) {
+            self.files.push(file);
+            self.folders.push(places.folder(spec.place.base)?);
+        }
+        self.plan.files.extend(planned.after.into_iter().map(|after| FilePlan { after }));
+        Ok(())
     }
 
     /// How far the agent is set up.
     pub const fn installed(&self) -> Installed {
         self.plan.installed
+    }
+
+    /// Whether the plugin comes where it was not.
+    pub fn puts_plugin_in(&self) -> bool {
+        let added = self.agent.files(Scope::User).len();
+        self.edits().skip(added).any(|(file, after)| file.bytes.is_none() && after.is_some())
     }
 
     /// Each file with the bytes it should have; `None` if it should not be there.

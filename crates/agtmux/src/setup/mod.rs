@@ -6,12 +6,14 @@
 //! | [`advice`] | what a person has to do besides |
 //! | [`change`] | one file: read, compared, replaced at once or not at all |
 //! | [`job`] | one agent: its files read, planned and written |
+//! | [`claude_plugin`] | whether the Claude that is here gets our plugin |
 //! | [`instructions`] | the block in an agent's instruction file |
 //! | [`exclude`] | which of those files git is told to ignore |
 //! | [`environment`] | the variables that an agent is started with |
 
 pub mod advice;
 pub mod change;
+pub mod claude_plugin;
 pub mod environment;
 pub mod exclude;
 pub mod instructions;

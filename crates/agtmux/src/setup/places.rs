@@ -107,6 +107,11 @@ impl Places {
         text.ok_or(SetupError::UnspeakableProgram { path: program })
     }
 
+    /// Where a program is, by the `PATH`.
+    pub fn find(&self, program: &str) -> Option<PathBuf> {
+        self.on_path(program)
+    }
+
     fn on_path(&self, program: &str) -> Option<PathBuf> {
         find_program(self.variables.get("PATH")?, program)
     }
