@@ -59,6 +59,11 @@ impl Paths {
         self.socket.with_extension("hook")
     }
 
+    /// The socket over which the plugins of agents are given something to do.
+    pub fn plugin_socket(&self) -> PathBuf {
+        self.socket.with_extension("plugin")
+    }
+
     /// Where the wrappers of agents have their sockets.
     pub fn shim_dir(&self) -> PathBuf {
         self.socket.with_file_name("shim")

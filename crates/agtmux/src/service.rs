@@ -20,9 +20,11 @@ use crate::spool::Spool;
 /// Fails when the configuration, the state directory or the socket cannot be used.
 pub async fn run(options: Options, ready: impl FnOnce()) -> Result<(), CommandError> {
     let started = startup::start(&options).await?;
-    let (socket, hook_socket) = (&options.paths.socket, options.paths.hook_socket());
+    let (socket, hook_socket, plugin_socket) =
+        (&options.paths.socket, options.paths.hook_socket(), options.paths.plugin_socket());
     let door = listener::bind(socket)?;
     let hook_door = listener::bind(&hook_socket)?;
+    let plugin_door = listener::bind(&plugin_socket)?;
     let handle = started.handle.clone();
     let hands = Hands {
         handle: handle.clone(),
@@ -49,6 +51,7 @@ pub async fn run(options: Options, ready: impl FnOnce()) -> Result<(), CommandEr
         courier.abort_handle(),
         server.abort_handle(),
         hook_server.abort_handle(),
+        tokio::spawn(ingest::plugin::serve(plugin_door, handle.clone(), started.plugin)).abort_handle(),
         tokio::spawn(ingest::files::run(handle.clone())).abort_handle(),
         tokio::spawn(ingest::sessions::run(handle.clone())).abort_handle(),
         tokio::spawn(ingest::servers::run(handle.clone())).abort_handle(),
@@ -59,6 +62,7 @@ pub async fn run(options: Options, ready: impl FnOnce()) -> Result<(), CommandEr
     beside.iter().for_each(tokio::task::AbortHandle::abort);
     listener::unbind(socket);
     listener::unbind(&hook_socket);
+    listener::unbind(&plugin_socket);
     tracing::info!("stopped");
     outcome
 }

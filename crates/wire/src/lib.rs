@@ -22,6 +22,7 @@ pub mod kill;
 pub mod list;
 pub mod mail;
 pub mod next;
+pub mod plugin;
 pub mod resume;
 pub mod send;
 pub mod spawn;

@@ -57,6 +57,8 @@ pub struct Started {
     pub paints: mpsc::UnboundedReceiver<Paint>,
     /// How long a hook waits with a question.
     pub patience: Duration,
+    /// Whether Claude's plugin is used.
+    pub plugin: bool,
     /// Messages to be delivered.
     pub errands: mpsc::UnboundedReceiver<Errand>,
     /// How they are delivered.
@@ -167,9 +169,10 @@ pub async fn start(options: &Options) -> Result<Started, CommandError> {
         tokio::spawn(guesses.run());
     }
     let patience = loaded.config.approve.hold();
+    let plugin = loaded.config.agents.claude.plugin;
     let mail_config = loaded.config.mail.clone();
     tokio::spawn(reload::follow(options.paths.config_dir.clone(), loaded.config, replace_manifests, handle.clone()));
-    Ok(Started { handle, mainloop, manifests, tmux, paints, patience, errands, mail: mail_config })
+    Ok(Started { handle, mainloop, manifests, tmux, paints, patience, plugin, errands, mail: mail_config })
 }
 
 /// The tmux program, if it is there and not too old. Checked at the start, where somebody is there to read it.

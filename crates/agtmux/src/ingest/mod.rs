@@ -2,6 +2,7 @@
 
 pub mod files;
 pub mod hooks;
+pub mod plugin;
 pub mod screens;
 pub mod servers;
 pub mod sessions;

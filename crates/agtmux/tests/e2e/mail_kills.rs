@@ -46,9 +46,11 @@ enum Scene {
     /// A message to one that has a server of its own; and an urgent one, for which the server ends a turn.
     Served,
     ServedUrgent,
+    /// A message to one that has a plugin.
+    Plugged,
 }
 
-const SCENES: [Scene; 8] = [
+const SCENES: [Scene; 9] = [
     Scene::AtOnce,
     Scene::Together,
     Scene::Bare,
@@ -57,6 +59,7 @@ const SCENES: [Scene; 8] = [
     Scene::Draft,
     Scene::Served,
     Scene::ServedUrgent,
+    Scene::Plugged,
 ];
 
 /// A text that is left alone makes room soon, and is cleared by keys, so that the daemon has to keep it.
@@ -152,6 +155,7 @@ struct Rig {
     bare: Composer,
     reading: Composer,
     drafted: Composer,
+    plugged: Composer,
     served: Opencode,
     number: usize,
 }
@@ -166,10 +170,11 @@ impl Rig {
         let wrapped = Composer::start_wrapped(&environment, "tells=1");
         let [bare, drafted] = ["tells=1", "tells=1"].map(|manners| Composer::start(&environment, manners));
         let reading = Composer::start(&environment, "reads=1");
+        let plugged = Composer::start(&environment, "plugin=1 tells=1");
         environment.tmux().run(&["send-keys", "-t", &drafted.pane, "-l", LEFT]);
         let served = Opencode::start(&environment);
         environment.agtmux(&["daemon", "stop"]).ok();
-        Self { environment, wrapped, bare, reading, drafted, served, number: 0 }
+        Self { environment, wrapped, bare, reading, drafted, plugged, served, number: 0 }
     }
 
     /// Counts the calls of a scene, by the thread that makes most of each.
@@ -246,6 +251,7 @@ impl Rig {
             Scene::Bare => Some(&self.bare),
             Scene::ByHook | Scene::Urgent => Some(&self.reading),
             Scene::Draft => Some(&self.drafted),
+            Scene::Plugged => Some(&self.plugged),
             Scene::Served | Scene::ServedUrgent => None,
         }
     }
@@ -270,7 +276,7 @@ impl Rig {
             Scene::Together => self.tell(scene, "busy"),
             Scene::ByHook | Scene::Urgent => self.tell(scene, "turn"),
             Scene::ServedUrgent => self.served.begin_turn(),
-            Scene::AtOnce | Scene::Bare | Scene::Draft | Scene::Served => {}
+            Scene::AtOnce | Scene::Bare | Scene::Draft | Scene::Served | Scene::Plugged => {}
         }
         let is_urgent = matches!(scene, Scene::Urgent | Scene::ServedUrgent);
         let count = if scene == Scene::Together { 2 } else { 1 };

@@ -35,6 +35,7 @@ mod mail_hook;
 mod mail_keys;
 #[cfg(target_os = "linux")]
 mod mail_kills;
+mod mail_plugin;
 mod mail_server;
 mod mail_walkthrough;
 mod permission;

@@ -1,4 +1,4 @@
-// agtmux: hands the messages that agtmux has for Claude to it as prompts, and says when somebody stops a turn.
+// agtmux: hands the messages that agtmux has for Claude to it as prompts.
 // Written by `agtmux setup claude`, taken away by `agtmux setup claude --remove`. It asks the daemon of agtmux over its socket and
 // nobody else, never touches what you type, and does nothing where there is no daemon.
 
@@ -107,8 +107,7 @@ export function register(on) {
   on("turn.complete", ($, e, next) => {
     if (e.agentId === undefined) {
       turn = undefined
-      // No hook tells of the Escape key.
-      if (e.reason === "aborted") void post($, "/aborted", { turn: e.turnId }).catch(() => {})
+      wake()
     }
     return next(e)
   })

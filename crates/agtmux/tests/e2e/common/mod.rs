@@ -9,6 +9,7 @@ mod http;
 mod middleman;
 #[cfg(target_os = "linux")]
 mod opencode;
+pub(crate) mod plugin;
 mod run;
 mod terminal;
 mod tmux;

@@ -15,6 +15,7 @@ use rustix::termios::{OptionalActions, tcgetattr, tcgetwinsize, tcsetattr};
 
 use super::conversation::Conversation;
 use super::environment::{AGTMUX, TestEnvironment};
+use super::plugin::{self, Ordered};
 use super::run::Run;
 use super::tmux::Tmux;
 use super::wait::wait_for;
@@ -97,7 +98,7 @@ impl Composer {
         fs::create_dir_all(dir.join("real")).unwrap();
         symlink(std::env::current_exe().unwrap(), dir.join("real/claude")).unwrap();
         let script = format!(
-            "#!/bin/sh\ndir=$(mktemp -d -p '{dir}')\nmkfifo \"$dir/fifo\"\n\
+            "#!/bin/sh\ncase $1 in --version) echo '2.1.325 (Claude Code)'; exit ;; plugin) exit ;; esac\ndir=$(mktemp -d -p '{dir}')\nmkfifo \"$dir/fifo\"\n\
              TUI_DIR=$dir TUI_MANNERS= exec '{dir}/real/claude' {ITSELF} --exact --ignored --nocapture --test-threads=1\n",
             dir = dir.display()
         );
@@ -149,6 +150,11 @@ impl Composer {
         fs::read_to_string(self.dir.join("answered")).unwrap_or_default().lines().count()
     }
 
+    /// How many texts its plugin keeps.
+    pub(crate) fn kept(&self) -> usize {
+        fs::read_to_string(self.dir.join("kept")).unwrap_or_default().lines().count()
+    }
+
     /// Every byte it read.
     pub(crate) fn read(&self) -> Vec<u8> {
         fs::read(self.dir.join("read")).unwrap_or_default()
@@ -176,6 +182,9 @@ struct Manners {
     asks_after: u32,
     /// It lives on when its terminal is gone.
     outlives: bool,
+    /// It has a plugin: one that obeys (1), one that keeps what it is to submit until it hears `release` (2), one in a version that
+    /// nobody tried (3), or only a child that asks as one would (4).
+    plugin: u32,
 }
 
 impl Manners {
@@ -193,6 +202,7 @@ impl Manners {
                 "stash" => manners.stash = value > 0,
                 "asks_after" => manners.asks_after = value,
                 "outlives" => manners.outlives = value > 0,
+                "plugin" => manners.plugin = value,
                 _ => panic!("{name}"),
             }
         }
@@ -203,6 +213,7 @@ impl Manners {
 enum Input {
     Keys(Vec<u8>),
     Word(String),
+    Order(Ordered),
 }
 
 /// What the agent's process runs.
@@ -219,6 +230,14 @@ fn be_a_composer() {
     let fifo = OpenOptions::new().read(true).write(true).open(dir.join("fifo")).unwrap();
     std::thread::spawn(move || hear(fifo, &words));
     let manners = Manners::parse(&std::env::var("TUI_MANNERS").unwrap());
+    let orders = sender.clone();
+    let pass_on = move |order| drop(orders.send(Input::Order(order)));
+    match manners.plugin {
+        0 => {}
+        3 => plugin::listen("2.2.0".to_owned(), pass_on),
+        4 => plugin::ask_by_a_child(),
+        _ => plugin::listen(plugin::VERSION.to_owned(), pass_on),
+    }
     std::thread::spawn(move || listen(&sender, manners.outlives));
     Tui {
         dir,
@@ -232,6 +251,7 @@ fn be_a_composer() {
         busy: false,
         queued: Vec::new(),
         stashed: String::new(),
+        held: Vec::new(),
     }
     .live(&inputs);
 }
@@ -266,6 +286,8 @@ struct Tui {
     busy: bool,
     queued: Vec<String>,
     stashed: String,
+    /// What its plugin keeps.
+    held: Vec<String>,
 }
 
 impl Tui {
@@ -289,6 +311,11 @@ impl Tui {
                         "dialog" => self.dialog = true,
                         "busy" => self.busy = true,
                         "turn" => self.begin_turn(),
+                        "release" => {
+                            for text in std::mem::take(&mut self.held) {
+                                self.enter(&text);
+                            }
+                        }
                         "idle" => {
                             self.end_turn();
                             (self.busy, self.dialog) = (false, false);
@@ -298,6 +325,7 @@ impl Tui {
                     self.draw();
                     self.note("heard", format!("{word}\n").as_bytes());
                 }
+                Ok(Input::Order(order)) => self.obey(&order),
                 Err(RecvTimeoutError::Timeout) => {
                     stale = None;
                     self.draw();
@@ -310,6 +338,40 @@ impl Tui {
     fn note(&self, file: &str, bytes: &[u8]) {
         let mut file = OpenOptions::new().create(true).append(true).open(self.dir.join(file)).unwrap();
         file.write_all(bytes).unwrap();
+    }
+
+    /// Does what its plugin is to do.
+    fn obey(&mut self, order: &Ordered) {
+        let at = if self.dialog {
+            "dialog"
+        } else if self.busy {
+            "turn"
+        } else {
+            "rest"
+        };
+        let reply = match (order.task["do"].as_str(), at) {
+            (Some("look"), _) => serde_json::json!({ "is": "look", "session": "a-composer", "at": at }),
+            (_, "rest") => {
+                let text = order.task["text"].as_str().unwrap();
+                if self.manners.plugin == 2 {
+                    self.held.push(text.to_owned());
+                    return self.note("kept", b"one\n");
+                }
+                self.enter(text);
+                serde_json::json!({ "is": "entered", "text": text })
+            }
+            (_, why) => serde_json::json!({ "is": "refused", "why": why }),
+        };
+        order.reply.send(reply).ok();
+    }
+
+    /// A prompt enters that nobody has typed.
+    fn enter(&self, text: &str) {
+        self.note("submitted", format!("{}\n", serde_json::to_string(text).unwrap()).as_bytes());
+        if self.manners.tells {
+            tell("UserPromptSubmit", text);
+            tell("Stop", "");
+        }
     }
 
     fn begin_turn(&mut self) {
