@@ -142,7 +142,7 @@ pub async fn converse(
     messages: usize,
     keep: Option<&Path>,
 ) -> Result<Mailed> {
-    let stage = Stage::set(&[agent], packages, agtmux).await?;
+    let stage = Stage::set(&[agent], packages, agtmux, "agents.claude.plugin = false\n").await?;
     let wrapper = if wrapped { format!("{} wrap -- ", agtmux.display()) } else { String::new() };
     stage.terminal.type_text(&format!("{wrapper}{}", command(agent))).await?;
     stage.terminal.keys(&["Enter"]).await?;

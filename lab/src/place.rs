@@ -36,6 +36,11 @@ pub(crate) struct Place {
 impl Place {
     /// Makes everything ready for agents that live here together.
     pub(crate) async fn make(agents: &[Agent], packages: &Packages) -> Result<Self> {
+        Self::make_with(agents, packages, "").await
+    }
+
+    /// The same, with these lines in `config.toml` besides.
+    pub(crate) async fn make_with(agents: &[Agent], packages: &Packages, settings: &str) -> Result<Self> {
         // Sockets lie in it, so its path is short.
         let root = tempfile::Builder::new().prefix("al").rand_bytes(5).tempdir_in("/tmp")?;
         let path = |name: &str| root.path().join(name);
@@ -44,7 +49,7 @@ impl Place {
         }
         let config = path("home/.config/agtmux");
         fs::create_dir_all(&config)?;
-        fs::write(config.join("config.toml"), CONFIG)?;
+        fs::write(config.join("config.toml"), format!("{settings}{CONFIG}"))?;
         let workspace = path("work").canonicalize()?;
         let text = |path: PathBuf| path.display().to_string();
         let own = [

@@ -82,7 +82,7 @@ pub struct Sight {
 /// Fails when the stage cannot be set or taken down; a story that goes wrong is an outcome.
 pub async fn play(story: &Story, manner: &Manner) -> Result<Outcome> {
     let started = Instant::now();
-    let mut stage = Stage::set(&[story.agent], &manner.packages, &manner.agtmux).await?;
+    let mut stage = Stage::set(&[story.agent], &manner.packages, &manner.agtmux, &story.settings).await?;
     let mut player = Player::new(story, &mut stage, manner);
     let mut failure = None;
     for step in &story.steps {

@@ -83,7 +83,7 @@ impl fmt::Display for Talk {
 /// # Errors
 /// Fails when an agent does not start; what is not as it should be is an outcome.
 pub async fn talk(packages: &Packages, agtmux: &Path, messages: usize, killed: Option<Duration>) -> Result<Talk> {
-    let stage = Stage::set(&RING.map(|(agent, ..)| agent), packages, agtmux).await?;
+    let stage = Stage::set(&RING.map(|(agent, ..)| agent), packages, agtmux, "").await?;
     hand_out(stage.workspace(), agtmux)?;
     let mut panes = Vec::new();
     for (agent, name, arguments) in RING {

@@ -33,8 +33,8 @@ pub(crate) struct Stage {
 
 impl Stage {
     /// Sets everything up for agents that share it; the agents themselves are not started yet.
-    pub(crate) async fn set(agents: &[Agent], packages: &Packages, agtmux: &Path) -> Result<Self> {
-        let place = Place::make(agents, packages).await?;
+    pub(crate) async fn set(agents: &[Agent], packages: &Packages, agtmux: &Path, settings: &str) -> Result<Self> {
+        let place = Place::make_with(agents, packages, settings).await?;
         let (work, variables) = (&place.workspace, &place.variables);
         for agent in agents {
             agtmux_with(agtmux, work, variables, &["setup", agent.name(), "--yes"]).await?.succeeded()?;

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! # What the story shows, for people.
+//! setting agents.claude.plugin = false  a key of config.toml, before anything is set up
 //! start                              type the agent's command and wait until it takes text
 //! start --continue                   the same with arguments; PORT stands for a port that is free
 //! spawn say:hello                    have agtmux start the agent, as x, with a first prompt; from there on x is meant
@@ -22,7 +23,7 @@
 //! expect idle because interrupted    the reason too
 //! expect nobody                      no agent in the pane
 //! holds 2s                           agtmux does not change its mind
-//! agtmux approve PANE                run agtmux, which succeeds; PANE stands for the pane's id
+//! agtmux approve PANE                run agtmux, which succeeds; PANE stands for the pane's id, and \n is a line end here too
 //! agtmux deny PANE refused E_BLOCKED run agtmux, which refuses with this code
 //! agtmux list panes says claude      run agtmux, which succeeds and says something like this (a regular expression)
 //! agtmux sm show m_1 until confirmed run agtmux again and again until it says that
@@ -52,6 +53,8 @@ pub struct Story {
     pub agent: Agent,
     /// Its name among the stories of the agent.
     pub name: String,
+    /// Lines for `config.toml`.
+    pub settings: String,
     /// What happens, in order.
     pub steps: Vec<Step>,
 }
@@ -158,9 +161,13 @@ impl Story {
     /// # Errors
     /// Fails at the first line that is not understood.
     pub fn parse(agent: Agent, name: &str, text: &str) -> Result<Self, StoryError> {
-        let mut steps = Vec::new();
+        let (mut steps, mut settings) = (Vec::new(), String::new());
         for (index, line) in text.lines().map(str::trim).enumerate() {
             if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            if let Some(setting) = line.strip_prefix("setting ") {
+                settings.extend([setting, "\n"]);
                 continue;
             }
             let verb = verb(line).map_err(|problem| StoryError {
@@ -170,7 +177,7 @@ impl Story {
             })?;
             steps.push(Step { text: line.to_owned(), verb });
         }
-        Ok(Self { agent, name: name.to_owned(), steps })
+        Ok(Self { agent, name: name.to_owned(), settings, steps })
     }
 }
 
@@ -210,7 +217,7 @@ fn verb(line: &str) -> Result<Verb, String> {
                 (None, Some((words, says))) => (words, Some(says), true),
                 (None, None) => (words, None, false),
             };
-            let words = given(words)?.split(' ').map(str::to_owned).collect();
+            let words = given(words)?.split(' ').map(unescaped).collect::<Result<_, _>>()?;
             let says = says.map(pattern_of).transpose()?;
             Ok(Verb::Agtmux { words, refused, says, waits })
         }

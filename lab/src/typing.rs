@@ -76,7 +76,7 @@ pub async fn converse(
     messages: usize,
     haste: f64,
 ) -> Result<Typed> {
-    let stage = Stage::set(&[agent], packages, agtmux).await?;
+    let stage = Stage::set(&[agent], packages, agtmux, "").await?;
     stage.terminal.type_text(&format!("{} wrap -- {}", agtmux.display(), agent.command())).await?;
     stage.terminal.keys(&["Enter"]).await?;
     stage.terminal.wait_for(&Regex::new(agent.ready())?, true, START).await?;

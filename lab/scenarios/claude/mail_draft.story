@@ -1,4 +1,5 @@
 # Somebody has left a text unsent. When it has been the same for long enough it makes room for a message, and is back afterwards.
+setting agents.claude.plugin = false
 start
 type half a thought
 screen half a thought

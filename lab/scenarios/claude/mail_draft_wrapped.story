@@ -1,4 +1,5 @@
 # The same in the wrapper, which holds the keys of whoever comes back that very moment; and at once when it is urgent.
+setting agents.claude.plugin = false
 spawn say:hello
 expect completed|idle
 type half a thought

@@ -1,0 +1,17 @@
+# A turn is under way: nothing is submitted before its end. Somebody stops it, which no hook tells. From then on Claude refuses prompts of
+# a plugin until a person has sent one, so the message is typed.
+start
+prompt say:ready
+expect completed|idle
+prompt stream:60
+expect running
+screen tick1
+agtmux sm send PANE hello --id letter1 says queued.*waiting for idle
+holds 2s
+key Escape
+agtmux sm show letter1 until letter1 confirmed
+agtmux sm show letter1 until tmux, since
+told via sm send id=letter1\.[0-9a-f]+\]
+expect completed|idle
+prompt say:again
+expect completed|idle
