@@ -19,7 +19,15 @@ pub fn base_agent<'n>(name: &'n str, agents: &[&'n str], users: &'n BTreeMap<Str
     let named = users.get(name).map_or(name, String::as_str);
     let stands_for = |word: &str| named == word || named.strip_prefix(word).is_some_and(|rest| rest.starts_with('-'));
     let own = agents.iter().copied().find(|agent| stands_for(agent));
-    own.or_else(|| FOREIGN.into_iter().find(|(model, _)| stands_for(model)).map(|(_, agent)| agent))
+    own.or_else(|| FOREIGN.into_iter().find(|(model, _)| is_of(named, model)).map(|(_, agent)| agent))
+}
+
+/// Whether a name is a model of that family. Some vendors write the version right behind it: `qwen3-coder`, `glm4.6`.
+fn is_of(named: &str, family: &str) -> bool {
+    named.strip_prefix(family).is_some_and(|rest| {
+        let rest = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+        rest.is_empty() || rest.starts_with('-')
+    })
 }
 
 #[cfg(test)]
@@ -41,6 +49,11 @@ mod tests {
             ("gemini-2.5-pro", &nobody, Some("gemini")),
             ("kimi", &nobody, Some("claude")),
             ("kimi-k2", &nobody, Some("claude")),
+            ("qwen", &nobody, Some("claude")),
+            ("qwen3-coder-plus", &nobody, Some("claude")),
+            ("qwen2.5-coder", &nobody, Some("claude")),
+            ("qwen3", &nobody, Some("claude")),
+            ("qwentin", &nobody, None),
             ("gpt-5.4", &nobody, Some("codex")),
             ("kimi", &users, Some("opencode")),
             ("house", &users, Some("gemini")),
