@@ -117,6 +117,12 @@ pub fn recover(scrollback: &[u8]) -> Option<Statement> {
     reader.unended_marker().or(last)
 }
 
+/// Whether a line is a marker: it says something to us, and nothing to a reader.
+pub fn is_marker(line: &str) -> bool {
+    // Most lines are not, and a reader costs more than a look.
+    line.contains("<[schmux:") && recover(format!("{line}\n").as_bytes()).is_some()
+}
+
 /// Keeps the newer of two texts; true if they differ.
 fn replace(kept: &mut Option<Box<str>>, new: &str) -> bool {
     let differs = kept.as_deref() != Some(new);

@@ -17,10 +17,21 @@ pub struct ViewOutputRequest {
     /// Keep colours, as "select graphic rendition" sequences.
     #[serde(default)]
     pub ansi: bool,
+    /// Keep the markers by which agents signal. They are left out otherwise.
+    #[serde(default)]
+    pub raw: bool,
     /// Look again where an action of before looked, by its id, for as long as the same agent is there. It is the same action, and
     /// `ref` is not needed.
     #[serde(default)]
     pub continues: Option<String>,
+}
+
+impl ViewOutputRequest {
+    /// The same lines again, of the same look.
+    #[must_use]
+    pub fn going_on(self, shown: &Output) -> Self {
+        Self { aim: Aim::default(), continues: Some(shown.snapshot.snapshot_id.clone()), ..self }
+    }
 }
 
 /// What an agent printed.

@@ -257,6 +257,15 @@ fn the_last_marker_of_the_scrollback() {
     assert_eq!(last, said("needs_input", "go on?"));
     assert_eq!(recover("--<[schmux:working:]>--\n● --<[schmux:error:x]>--".as_bytes()), Some(said("error", "x")));
     assert_eq!(recover(b"nothing"), None);
+    for (line, expected) in [
+        ("--<[schmux:working:on it]>--", true),
+        ("  ● --<[schmux:completed:]>--  ", true),
+        ("it prints --<[schmux:working:on it]>-- when it works", false),
+        ("--<[schmux:dancing:on it]>--", false),
+        ("--<[schmux:working", false),
+    ] {
+        assert_eq!(is_marker(line), expected, "{line}");
+    }
     let mut detector = SignalDetector::new();
     let mut out = Vec::new();
     detector.remember(&last);

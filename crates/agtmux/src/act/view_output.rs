@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use agtmux_agents::printed::{self, Line};
-use agtmux_agents::transcript;
+use agtmux_agents::{detector, transcript};
 use agtmux_core::action::{AimedAt, Snapshot};
 use agtmux_tmux::act::Guard;
 use agtmux_tmux::output::{Printed, printed};
@@ -52,6 +52,14 @@ pub struct Order {
     pub lines: u32,
     /// With colours.
     pub ansi: bool,
+    /// With the markers by which agents signal.
+    pub raw: bool,
+}
+
+impl Order {
+    fn shows(&self, line: &str) -> bool {
+        self.raw || !detector::is_marker(line)
+    }
 }
 
 /// What is shown.
@@ -128,7 +136,8 @@ fn still_there(aimed: Option<&AimedAt>) -> Result<(), CommandError> {
 
 /// The last lines of a screen and its scrollback.
 fn page(shown: &Printed, order: Order) -> Page {
-    let mut lines = printed::lines(&shown.text);
+    let lines = printed::lines(&shown.text);
+    let mut lines: Vec<_> = lines.into_iter().filter(|line| order.shows(&line.text)).collect();
     let wanted = order.lines as usize;
     let truncated = !shown.alternate && (lines.len() > wanted || shown.history > order.lines);
     lines.drain(..lines.len().saturating_sub(wanted));
@@ -147,7 +156,8 @@ async fn conversation(hands: &Hands, aimed: Option<&AimedAt>, order: Order) -> O
     let agent = aimed.agent.clone();
     let read = tokio::task::spawn_blocking(move || tail(&path)).await.ok()??;
     let entries = read.documents.iter().flat_map(|line| transcript::entries(agent.as_str(), line));
-    let mut lines: Vec<String> = entries.flat_map(|entry| entry.lines().collect::<Vec<_>>()).collect();
+    let lines = entries.flat_map(|entry| entry.lines().collect::<Vec<_>>());
+    let mut lines: Vec<String> = lines.filter(|line| order.shows(line)).collect();
     let wanted = order.lines as usize;
     let truncated = read.has_more || lines.len() > wanted;
     lines.drain(..lines.len().saturating_sub(wanted));

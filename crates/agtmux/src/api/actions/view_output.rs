@@ -24,7 +24,7 @@ pub async fn act(
     ConnectInfo(peer): ConnectInfo<Peer>,
     Body(request): Body<ViewOutputRequest>,
 ) -> Answer<Output> {
-    let ViewOutputRequest { aim, lines, ansi, continues } = request;
+    let ViewOutputRequest { aim, lines, ansi, raw, continues } = request;
     let lines = lines.unwrap_or(LINES);
     if lines == 0 || lines > MOST_LINES {
         let message = format!("{lines} lines cannot be shown");
@@ -33,7 +33,7 @@ pub async fn act(
     let actor = actor::of(&api, peer).await?;
     api.synced().await;
     let hands = api.hands.clone();
-    let order = Order { lines, ansi };
+    let order = Order { lines, ansi, raw };
     let viewed = match continues {
         Some(action) => view_output::view_again(hands, &action, order).await?,
         None => {
