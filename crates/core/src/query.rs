@@ -1,5 +1,6 @@
 //! Read models: rows for lists, and their sums. Pure functions of the engine, in a stable order.
 
+use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::attention::CallKind;
@@ -96,14 +97,30 @@ pub struct PaneFilter {
     pub session: Option<String>,
     /// In the session of this name on this target.
     pub target_session: Option<(TargetName, String)>,
-    /// With an agent in this state.
-    pub state: Option<State>,
+    /// With an agent in one of these states; none named means any.
+    pub states: BTreeSet<State>,
     /// With this agent.
     pub agent: Option<AgentId>,
     /// With an agent that needs a person, or that does not.
     pub needs_action: Option<bool>,
     /// Panes without an agent too.
     pub all: bool,
+}
+
+/// The order of a list of panes. Rows that are alike stay in the order of their places.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sort {
+    /// By target, session, window and pane.
+    #[default]
+    Place,
+    /// Those that need a person first, then by state; of those alike, the one that is so the longest first.
+    Urgency,
+    /// The latest change of state first.
+    Since,
+    /// By the agent's kind.
+    Agent,
+    /// By name, agents without one last.
+    Name,
 }
 
 /// How many agents are in each state. Every state is there, be it zero.
@@ -317,6 +334,33 @@ pub fn targets(engine: &Engine) -> Vec<TargetRow> {
     topology.targets.iter().map(row).collect()
 }
 
+impl Sort {
+    /// All orders.
+    pub const ALL: [Self; 5] = [Self::Place, Self::Urgency, Self::Since, Self::Agent, Self::Name];
+
+    /// Compares two rows. Panes without an agent come last, except in the order of places.
+    pub fn compare(self, one: &PaneRow, other: &PaneRow) -> Ordering {
+        let by_place = || sort_key(one).cmp(&sort_key(other));
+        let (a, b) = match (self, &one.runtime, &other.runtime) {
+            (Self::Place, ..) => return by_place(),
+            (_, Some(a), Some(b)) => (a, b),
+            (_, a, b) => return a.is_none().cmp(&b.is_none()).then_with(by_place),
+        };
+        let urgency = |row: &RuntimeRow| {
+            let call = row.attention.kind.filter(|_| !row.attention.acknowledged);
+            (call.is_none(), call, row.verdict.state, row.verdict.since)
+        };
+        let ordering = match self {
+            Self::Place => Ordering::Equal,
+            Self::Urgency => urgency(a).cmp(&urgency(b)),
+            Self::Since => Reverse(a.verdict.since).cmp(&Reverse(b.verdict.since)),
+            Self::Agent => a.agent.cmp(&b.agent),
+            Self::Name => (a.name.is_none(), &a.name).cmp(&(b.name.is_none(), &b.name)),
+        };
+        ordering.then_with(by_place)
+    }
+}
+
 impl PaneFilter {
     /// Whether a row is wanted.
     pub fn accepts(&self, row: &PaneRow) -> bool {
@@ -329,7 +373,7 @@ impl PaneFilter {
                 .target_session
                 .as_ref()
                 .is_none_or(|(target, session)| row.target == *target && row.place.session_name == *session)
-            && self.state.is_none_or(|state| of_runtime(&|r| r.verdict.state == state))
+            && (self.states.is_empty() || of_runtime(&|r| self.states.contains(&r.verdict.state)))
             && self.agent.as_ref().is_none_or(|agent| of_runtime(&|r| r.agent == *agent))
             && self.needs_action.is_none_or(|wanted| of_runtime(&|r| r.attention.needs_action == wanted))
     }

@@ -42,7 +42,7 @@ pub struct Filters {
     pub target_session: Option<String>,
     /// Only sessions of this name, on any target.
     pub session: Option<String>,
-    /// Only runtimes in this state.
+    /// Only runtimes in this state; several with commas.
     pub state: Option<String>,
     /// Only this agent.
     pub agent: Option<String>,
@@ -52,6 +52,24 @@ pub struct Filters {
     pub all: bool,
     /// How sessions are grouped.
     pub group_by: Option<GroupBy>,
+    /// The order of panes; by their places unless given.
+    pub sort: Option<Sort>,
+}
+
+/// The order of a list of panes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sort {
+    /// By target, session, window and pane.
+    Place,
+    /// Those that need a person first, then by state and by how long that has been so.
+    Urgency,
+    /// The latest change of state first.
+    Since,
+    /// By the agent's kind.
+    Agent,
+    /// By name, agents without one last.
+    Name,
 }
 
 /// How sessions are grouped.

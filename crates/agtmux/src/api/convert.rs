@@ -15,7 +15,7 @@ use agtmux_wire::list::{
 };
 use agtmux_wire::mail::MessageParty;
 use agtmux_wire::stream::{AttentionCall, Frame, MessageEvent, RemovedPane};
-use agtmux_wire::{SCHEMA_VERSION, target};
+use agtmux_wire::{SCHEMA_VERSION, list, target};
 
 use crate::daemon::publish::{Change, Identity};
 use crate::daemon::world::{LOCAL, PaneView, World};
@@ -143,6 +143,17 @@ fn counts(counts: &StateCounts) -> std::collections::BTreeMap<String, u64> {
     counts.iter().map(|(state, count)| (state.name().to_owned(), count)).collect()
 }
 
+/// The order of a list.
+pub fn sort(sort: list::Sort) -> query::Sort {
+    match sort {
+        list::Sort::Place => query::Sort::Place,
+        list::Sort::Urgency => query::Sort::Urgency,
+        list::Sort::Since => query::Sort::Since,
+        list::Sort::Agent => query::Sort::Agent,
+        list::Sort::Name => query::Sort::Name,
+    }
+}
+
 /// The targets that cannot answer.
 pub fn target_errors(world: &World) -> Vec<TargetError> {
     query::targets(&world.engine)
@@ -169,6 +180,8 @@ pub fn target(row: query::TargetRow) -> target::TargetItem {
         health: row.health.name().to_owned(),
         detail: row.detail,
         runtimes: row.runtimes,
+        servers: row.servers,
+        panes: row.panes,
         updated_at: (row.health_since.0 > 0).then(|| time(row.health_since)),
     }
 }

@@ -1,12 +1,14 @@
 //! `GET /v1/panes`, and what the three lists share.
 
+use std::collections::BTreeSet;
+
 use agtmux_core::id::{AgentId, TargetName};
-use agtmux_core::query::{PaneFilter, PaneRow};
+use agtmux_core::query::{PaneFilter, PaneRow, Sort};
 use agtmux_core::signal;
 use agtmux_core::state::State as AgentState;
 use agtmux_wire::SCHEMA_VERSION;
 use agtmux_wire::error::ErrorCode;
-use agtmux_wire::list::{Filters, List, PaneList};
+use agtmux_wire::list::{Filters, List, PaneList, TargetError};
 use axum::extract::State;
 
 use super::Api;
@@ -18,7 +20,9 @@ use crate::error::CommandError;
 pub async fn list(State(api): State<Api>, Params(filters): Params<Filters>) -> Answer<PaneList> {
     let list = api.synced().await.read(move |world| {
         let filter = filter(&filters, world)?;
-        let views = world.panes(&filter);
+        let order = filters.sort.map_or(Sort::Place, convert::sort);
+        let mut views = world.panes(&filter);
+        views.sort_by(|one, other| order.compare(&one.row, &other.row));
         let items = views.iter().map(convert::pane).collect();
         let rows: Vec<_> = views.into_iter().map(|view| view.row).collect();
         Ok::<_, CommandError>(document(filters, &rows, items, world))
@@ -28,13 +32,19 @@ pub async fn list(State(api): State<Api>, Params(filters): Params<Filters>) -> A
 
 /// A list around its items.
 pub fn document<T>(filters: Filters, rows: &[PaneRow], items: Vec<T>, world: &World) -> List<T> {
+    let is_wanted = |error: &TargetError| {
+        let named = |text: &str| world.target(text).is_ok_and(|target| target.as_str() == error.target);
+        let session = filters.target_session.as_deref().and_then(|text| text.split_once('/'));
+        filters.target.as_deref().is_none_or(named) && session.is_none_or(|(target, _)| named(target))
+    };
+    let errors = convert::target_errors(world).into_iter().filter(is_wanted).collect();
     List {
         schema_version: SCHEMA_VERSION,
         generated_at: jiff::Timestamp::now().to_string(),
-        filters,
         summary: convert::summary(rows),
         items,
-        errors: convert::target_errors(world),
+        errors,
+        filters,
     }
 }
 
@@ -45,12 +55,12 @@ pub fn document<T>(filters: Filters, rows: &[PaneRow], items: Vec<T>, world: &Wo
 pub fn filter(filters: &Filters, world: &World) -> Result<PaneFilter, CommandError> {
     let target = filters.target.as_deref().map(|name| world.target(name)).transpose()?;
     let target_session = filters.target_session.as_deref().map(|text| target_session(text, world)).transpose()?;
-    let state = filters.state.as_deref().map(state).transpose()?;
+    let states = filters.state.as_deref().map(states).transpose()?.unwrap_or_default();
     Ok(PaneFilter {
         target,
         session: filters.session.clone(),
         target_session,
-        state,
+        states,
         agent: filters.agent.clone().map(AgentId::new),
         needs_action: filters.needs_action.then_some(true),
         all: filters.all,
@@ -63,6 +73,11 @@ fn target_session(text: &str, world: &World) -> Result<(TargetName, String), Com
             .hint("write TARGET/SESSION, local/work for instance")
     })?;
     Ok((world.target(target)?, session.to_owned()))
+}
+
+/// The states in a list with commas.
+fn states(names: &str) -> Result<BTreeSet<AgentState>, CommandError> {
+    names.split(',').map(|name| state(name.trim())).collect()
 }
 
 fn state(name: &str) -> Result<AgentState, CommandError> {

@@ -1,26 +1,44 @@
 //! `/v1/targets`.
 
+use std::collections::BTreeMap;
+
 use agtmux_core::command::Command;
-use agtmux_core::event::TargetKind;
+use agtmux_core::event::{Health, TargetKind};
 use agtmux_core::id::TargetName;
 use agtmux_core::query;
 use agtmux_wire::SCHEMA_VERSION;
 use agtmux_wire::error::ErrorCode;
-use agtmux_wire::target::{self, AddTarget, TargetItem, TargetList};
+use agtmux_wire::target::{self, AddTarget, TargetFilters, TargetItem, TargetList, TargetSummary};
 use axum::extract::{Path, State};
 
 use super::Api;
 use super::answer::{Answer, Body, Json};
 use super::convert;
+use crate::daemon::world::LOCAL;
 use crate::error::CommandError;
 
 pub async fn list(State(api): State<Api>) -> Answer<TargetList> {
-    let items = api.synced().await.read(|world| query::targets(&world.engine)).await?;
-    Ok(Json(TargetList {
-        schema_version: SCHEMA_VERSION,
-        generated_at: jiff::Timestamp::now().to_string(),
-        items: items.into_iter().map(convert::target).collect(),
-    }))
+    let list = api.synced().await.read(|world| {
+        let items: Vec<_> = query::targets(&world.engine).into_iter().map(convert::target).collect();
+        TargetList {
+            schema_version: SCHEMA_VERSION,
+            generated_at: jiff::Timestamp::now().to_string(),
+            filters: TargetFilters::default(),
+            summary: summary(&items),
+            items,
+            errors: convert::target_errors(world),
+        }
+    });
+    Ok(Json(list.await?))
+}
+
+fn summary(items: &[TargetItem]) -> TargetSummary {
+    let mut by_health: BTreeMap<_, _> =
+        [Health::Ok, Health::Degraded, Health::Down].map(|health| (health.name().to_owned(), 0)).into();
+    for item in items {
+        *by_health.entry(item.health.clone()).or_default() += 1;
+    }
+    TargetSummary { total: items.len() as u64, by_health, runtimes: items.iter().map(|item| item.runtimes).sum() }
 }
 
 pub async fn add(State(api): State<Api>, Body(request): Body<AddTarget>) -> Answer<TargetItem> {
@@ -65,9 +83,16 @@ async fn find(api: &Api, name: &str) -> Result<TargetItem, CommandError> {
 
 /// An ssh host is handed to `ssh` as an argument, so it must not be able to pass for an option or carry a line end.
 fn connection(request: &AddTarget) -> Result<(TargetKind, Option<String>), CommandError> {
+    let is_valid = TargetName::new(request.name.clone()).is_valid();
     let usage = |message: &str| CommandError::new(ErrorCode::Usage, message);
     match (request.kind, &request.ssh_target) {
-        (target::TargetKind::Local, None) => Ok((TargetKind::Local, None)),
+        // What cannot be a name is refused as such by whoever keeps the names.
+        (target::TargetKind::Local, None) if request.name == LOCAL || !is_valid => Ok((TargetKind::Local, None)),
+        // A second name would be a second row for the same agents, and no pane would carry it.
+        (target::TargetKind::Local, None) => {
+            let message = format!("this host is the target {LOCAL:?} already; it has no second name");
+            Err(CommandError::new(ErrorCode::TargetExists, message).hint(format!("use `--target {LOCAL}`")))
+        }
         (target::TargetKind::Local, Some(_)) => {
             Err(usage("a local target has no ssh host").hint("leave --ssh-target out"))
         }

@@ -34,6 +34,17 @@ fn panes_are_narrowed_by_every_filter() {
     assert_eq!(shown(&list(&["--agent", "codex"])), ["codex:waiting_input"]);
     assert_eq!(shown(&list(&["--agent", "nosuch"])), [""; 0]);
     assert_eq!(shown(&list(&["--state", "running"])), ["claude:running"]);
+    assert_eq!(shown(&list(&["--state", "running,waiting_input"])), ["claude:running", "codex:waiting_input"]);
+    assert_eq!(shown(&list(&["--state", "idle,completed"])), [""; 0]);
+    let unknown = environment.agtmux(&["list", "panes", "--state", "running,asleep", "--json"]);
+    assert_eq!((unknown.code, unknown.error()["code"].as_str()), (2, Some("E_UNKNOWN_STATE")), "{unknown:#?}");
+    assert_eq!(shown(&list(&["--sort", "urgency"])), ["claude:error", "codex:waiting_input", "claude:running"]);
+    assert_eq!(shown(&list(&["--sort", "since"])), ["claude:error", "codex:waiting_input", "claude:running"]);
+    assert_eq!(shown(&list(&["--sort", "agent"])), ["claude:error", "claude:running", "codex:waiting_input"]);
+    environment.agtmux(&["adopt", &codex.pane, "--name", "api"]).ok();
+    assert_eq!(shown(&list(&["--sort", "name"])), ["codex:waiting_input", "claude:error", "claude:running"]);
+    let table = environment.agtmux(&["list", "panes"]).ok().stdout;
+    assert!(table.contains("api (codex)"), "{table}");
     assert_eq!(shown(&list(&["--needs-action"])), ["claude:error", "codex:waiting_input"]);
     assert_eq!(shown(&list(&["--needs-action", "--agent", "codex"])), ["codex:waiting_input"]);
     assert_eq!(shown(&list(&["--session", "a b/c"])), ["claude:error"]);

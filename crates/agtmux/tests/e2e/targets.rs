@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::common::{AGTMUX, Run, TestEnvironment, wait_for};
 
@@ -29,23 +29,35 @@ fn targets_are_added_listed_and_removed() {
     environment.agtmux(&["target", "add", "box", "--kind", "ssh", "--ssh-target", "me@box"]).ok();
     let other = environment.agtmux(&["target", "add", "box", "--kind", "ssh", "--ssh-target", "other", "--json"]);
     assert_eq!((other.code, &other.error()["code"]), (4, &"E_TARGET_EXISTS".into()), "{other:#?}");
-    environment.agtmux(&["target", "add", "here", "--kind", "local"]).ok();
-    assert_eq!(names(&environment), ["box", "here", "local"]);
-    // Another name for this host shows what is on this host.
-    let here = environment.agtmux(&["list", "panes", "--target", "here", "--json"]).ok().json();
-    assert_eq!(here["summary"]["total"], 1, "{here:#}");
+    // This host has one name, under which its panes are listed.
+    let here = environment.agtmux(&["target", "add", "here", "--kind", "local", "--json"]);
+    assert_eq!((here.code, &here.error()["code"]), (4, &"E_TARGET_EXISTS".into()), "{here:#?}");
+    environment.agtmux(&["target", "add", "local", "--kind", "local"]).ok();
+    assert_eq!(names(&environment), ["box", "local"]);
+    let list = environment.agtmux(&["target", "list", "--json"]).ok().json();
+    assert_eq!(list["summary"], json!({"total": 2, "by_health": {"ok": 1, "degraded": 0, "down": 1}, "runtimes": 1}));
+    assert_eq!((&list["filters"], &list["errors"][0]["target"]), (&json!({}), &json!("box")), "{list:#}");
+    let local = &list["items"][1];
+    assert_eq!((&local["servers"], &local["panes"], &local["runtimes"]), (&json!(1), &json!(2), &json!(1)), "{list:#}");
     environment.agtmux(&["target", "connect", "local"]).ok();
     let unreachable = environment.agtmux(&["target", "connect", "box", "--json"]);
     assert_eq!((unreachable.code, &unreachable.error()["code"]), (4, &"E_TARGET_UNREACHABLE".into()));
     // A target that is down hides nobody, and is named.
     let panes = environment.agtmux(&["list", "panes", "--json"]).ok().json();
     assert_eq!((&panes["summary"]["total"], &panes["errors"][0]["target"]), (&1.into(), &"box".into()), "{panes:#}");
+    // Whoever asks for one target is told nothing of the others.
+    for narrowed in [["--target", "local"], ["--target-session", "local/main"]] {
+        let panes = environment.agtmux(&[&["list", "panes", "--json"], &narrowed[..]].concat()).ok().json();
+        assert_eq!((&panes["summary"]["total"], &panes["errors"]), (&json!(1), &json!([])), "{narrowed:?}: {panes:#}");
+    }
+    let panes = environment.agtmux(&["list", "windows", "--target", "box", "--json"]).ok().json();
+    assert_eq!(panes["errors"][0]["target"], "box", "{panes:#}");
     // Targets outlive the daemon.
     environment.agtmux(&["daemon", "stop"]).ok();
-    assert_eq!(names(&environment), ["box", "here", "local"]);
+    assert_eq!(names(&environment), ["box", "local"]);
     let removed = environment.agtmux(&["target", "remove", "box", "--yes", "--json"]).ok().json();
     assert_eq!(removed["identity"]["target"], "box");
-    assert_eq!(names(&environment), ["here", "local"]);
+    assert_eq!(names(&environment), ["local"]);
 }
 
 /// Without `--yes` a person is asked; where nobody can be asked, nothing is done.

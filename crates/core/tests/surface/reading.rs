@@ -4,7 +4,7 @@ use crate::world::World;
 use agtmux_core::engine::Engine;
 use agtmux_core::event::{Ending, Fact};
 use agtmux_core::id::{AgentId, TargetName};
-use agtmux_core::query::{self, Grouping, PaneFilter, StateCounts};
+use agtmux_core::query::{self, Grouping, PaneFilter, Sort, StateCounts};
 use agtmux_core::reference::pane_ref;
 use agtmux_core::state::State;
 
@@ -149,10 +149,37 @@ fn filters_narrow() {
     assert_eq!(count(PaneFilter { target: Some(local.clone()), ..none() }), 3);
     assert_eq!(count(PaneFilter { session: Some("main".to_owned()), ..none() }), 3);
     assert_eq!(count(PaneFilter { target_session: Some((local, "main".to_owned())), ..none() }), 2);
-    assert_eq!(count(PaneFilter { state: Some(State::Running), all: true, ..none() }), 1);
+    assert_eq!(count(PaneFilter { states: [State::Running].into(), all: true, ..none() }), 1);
+    let waiting_or_running = [State::WaitingInput, State::WaitingApproval, State::Running];
+    let several: usize =
+        waiting_or_running.iter().map(|state| count(PaneFilter { states: [*state].into(), ..none() })).sum();
+    assert_eq!(count(PaneFilter { states: waiting_or_running.into(), ..none() }), several);
     assert_eq!(count(PaneFilter { agent: Some(AgentId::new("claude")), ..none() }), 3);
     assert_eq!(count(PaneFilter { needs_action: Some(true), ..none() }), 2);
     assert_eq!(count(PaneFilter { needs_action: Some(false), ..none() }), 2);
+}
+
+/// Whoever needs a person comes first, and panes without an agent last; the order of places breaks ties.
+#[test]
+fn rows_are_sorted() {
+    let world = world();
+    let all = PaneFilter { all: true, ..PaneFilter::default() };
+    let sorted = |sort: Sort| {
+        let mut rows = query::panes(&world.engine, &all);
+        rows.sort_by(|one, other| sort.compare(one, other));
+        rows
+    };
+    let places = query::panes(&world.engine, &all);
+    assert_eq!(sorted(Sort::Place), places);
+    for sort in Sort::ALL.into_iter().skip(1) {
+        let rows = sorted(sort);
+        assert_eq!(rows.len(), places.len());
+        assert!(rows.iter().is_sorted_by_key(|row| row.runtime.is_none()), "{sort:?}");
+    }
+    let calls: Vec<_> =
+        sorted(Sort::Urgency).iter().filter_map(|row| Some(row.runtime.as_ref()?.attention.needs_action)).collect();
+    assert!(calls.is_sorted_by_key(|needs_action| !needs_action), "{calls:?}");
+    assert!(calls.contains(&true) && calls.contains(&false), "{calls:?}");
 }
 
 #[test]
