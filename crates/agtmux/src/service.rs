@@ -40,7 +40,7 @@ pub async fn run(options: Options, ready: impl FnOnce()) -> Result<(), CommandEr
         mail: started.mail.clone(),
     };
     let courier = tokio::spawn(act::deliver::run(hands.clone(), started.errands));
-    let server = tokio::spawn(api::serve(door, hands));
+    let server = tokio::spawn(api::serve(door, hands, options.program.clone()));
     let hooks =
         Hooks::new(handle.clone(), started.manifests.clone(), Spool::new(options.paths.spool_dir()), started.patience);
     let hook_server = tokio::spawn(hooks.serve(hook_door));

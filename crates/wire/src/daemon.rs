@@ -26,6 +26,12 @@ pub struct DaemonStatus {
     pub hooks: HookFigures,
     /// What is not as it should be.
     pub problems: Vec<String>,
+    /// The file of the program that it runs.
+    #[serde(default)]
+    pub program: Option<String>,
+    /// That file has been replaced since it was started: it runs an older program than the one on the disk.
+    #[serde(default)]
+    pub program_replaced: bool,
 }
 
 /// The hooks of agents, counted since the daemon started.

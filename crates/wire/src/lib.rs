@@ -37,3 +37,10 @@ pub const SCHEMA_VERSION: u32 = 1;
 /// Header in which a client names the tmux server (socket path) it was started in or was told to look at. The daemon
 /// begins to watch that server if it does not yet.
 pub const TMUX_SOCKET_HEADER: &str = "x-agtmux-tmux-socket";
+
+/// Header of every answer of the daemon: its version, followed by [`PROGRAM_REPLACED`] if the program that it runs is no
+/// longer the one on the disk.
+pub const DAEMON_HEADER: &str = "x-agtmux-daemon";
+
+/// The second word of [`DAEMON_HEADER`] when the daemon's program has been replaced.
+pub const PROGRAM_REPLACED: &str = "replaced";

@@ -10,6 +10,7 @@ use crate::daemon::Handle;
 use crate::daemon::hook_figures::HookCounts;
 use crate::daemon::world::{ServerWatch, World};
 use crate::error::CommandError;
+use crate::platform::Program;
 use crate::target::observation::Connection;
 use agtmux_core::time::Timestamp;
 
@@ -37,6 +38,7 @@ async fn describe(handle: &Handle) -> Result<DaemonStatus, CommandError> {
 }
 
 fn status_of(world: &World, hooks: HookCounts, now: Timestamp) -> DaemonStatus {
+    let program = world.about.program.as_ref();
     let uptime_ms = now.0 - world.about.started_at.0;
     DaemonStatus {
         pid: std::process::id(),
@@ -53,6 +55,8 @@ fn status_of(world: &World, hooks: HookCounts, now: Timestamp) -> DaemonStatus {
             .collect(),
         hooks: hook_figures(hooks),
         problems: world.problems(),
+        program: program.map(|program| program.path().display().to_string()),
+        program_replaced: program.is_some_and(Program::is_replaced),
     }
 }
 

@@ -34,6 +34,8 @@ pub struct EventsQuery {
     limit: Option<u32>,
     /// Only events of this runtime; a reference.
     runtime: Option<String>,
+    /// Whether ticks are shown, by which time passes; yes unless `false`.
+    ticks: Option<bool>,
 }
 
 pub async fn list(State(api): State<Api>, Params(query): Params<EventsQuery>) -> Answer<EventList> {
@@ -42,7 +44,7 @@ pub async fn list(State(api): State<Api>, Params(query): Params<EventsQuery>) ->
         Some(reference) => Some(runtime_of(&api, reference).await?),
         None => None,
     };
-    let filter = EventFilter { runtime, ..EventFilter::default() };
+    let filter = EventFilter { runtime, no_ticks: query.ticks == Some(false), ..EventFilter::default() };
     let log = api.handle.log().clone();
     let after = query.after;
     let reading = tokio::task::spawn_blocking(move || {

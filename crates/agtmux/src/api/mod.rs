@@ -34,6 +34,7 @@ use tokio::net::UnixListener;
 use crate::act::Hands;
 use crate::daemon::Handle;
 use crate::error::CommandError;
+use crate::platform::Program;
 use limits::RateLimit;
 use peer::Peer;
 
@@ -46,6 +47,7 @@ pub struct Api {
     handle: Handle,
     hands: Hands,
     limit: Arc<RateLimit>,
+    program: Arc<Option<Program>>,
 }
 
 impl Api {
@@ -60,8 +62,8 @@ impl Api {
 ///
 /// # Errors
 /// Fails only when the listener does.
-pub async fn serve(listener: UnixListener, hands: Hands) -> Result<(), CommandError> {
-    let api = Api { handle: hands.handle.clone(), hands, limit: Arc::default() };
+pub async fn serve(listener: UnixListener, hands: Hands, program: Option<Program>) -> Result<(), CommandError> {
+    let api = Api { handle: hands.handle.clone(), hands, limit: Arc::default(), program: Arc::new(program) };
     let service = routes::router(api).into_make_service_with_connect_info::<Peer>();
     axum::serve(listener, service).await.map_err(CommandError::internal)
 }

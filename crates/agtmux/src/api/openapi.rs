@@ -23,7 +23,7 @@ pub fn document() -> Value {
     for route in routes::table() {
         let operation = operation(&route, &mut generator, &error.clone().into());
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
-        path[route.method] = operation;
+        path[route.method.name()] = operation;
     }
     let codes: Vec<_> = ErrorCode::ALL.iter().map(|code| format!("{}: {}", code.name(), code.meaning())).collect();
     json!({
@@ -74,8 +74,10 @@ fn query_parameters(schema: &Value, generator: &schemars::SchemaGenerator) -> Ve
     let Some(properties) = definition["properties"].as_object() else {
         return Vec::new();
     };
+    let required = definition["required"].as_array().cloned().unwrap_or_default();
+    let is_required = |name: &str| required.iter().any(|required| required == name);
     properties
         .iter()
-        .map(|(name, schema)| json!({ "name": name, "in": "query", "required": false, "schema": schema }))
+        .map(|(name, schema)| json!({ "name": name, "in": "query", "required": is_required(name), "schema": schema }))
         .collect()
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
+use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
 use axum::response::Response;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -29,9 +29,12 @@ pub async fn follow(
     upgrade: WebSocketUpgrade,
 ) -> Result<Response, Failure> {
     let handle = api.synced().await.clone();
-    Ok(upgrade.on_upgrade(move |socket| async move {
-        // A follower that goes away is no error, and there is nobody left to tell of another one.
-        serve(socket, &handle, query.after).await.ok();
+    Ok(upgrade.on_upgrade(move |mut socket| async move {
+        // A follower that goes away is no error. One that stays learns that the daemon did not die.
+        if matches!(serve(&mut socket, &handle, query.after).await, Err(Ended::DaemonEnding)) {
+            let goodbye = CloseFrame { code: close_code::AWAY, reason: "the daemon is stopping".into() };
+            socket.send(Message::Close(Some(goodbye))).await.ok();
+        }
     }))
 }
 
@@ -53,21 +56,21 @@ impl From<CommandError> for Ended {
     }
 }
 
-async fn serve(mut socket: WebSocket, handle: &Handle, after: Option<u64>) -> Result<(), Ended> {
+async fn serve(socket: &mut WebSocket, handle: &Handle, after: Option<u64>) -> Result<(), Ended> {
     let mut subscription = handle.subscribe(after).await?;
-    let mut last = send_start(&mut socket, &subscription, after).await?;
+    let mut last = send_start(socket, &subscription, after).await?;
     loop {
         tokio::select! {
             change = subscription.changes.recv() => match change {
                 Ok(change) if Some(change.seq) <= last => {}
                 Ok(change) => {
-                    send(&mut socket, encoded(&change)).await?;
+                    send(socket, encoded(&change)).await?;
                     last = Some(change.seq);
                 }
                 // Too slow for the changes: everything anew, which takes it forward all the same.
                 Err(RecvError::Lagged(_)) => {
                     subscription = handle.subscribe(last).await?;
-                    last = send_start(&mut socket, &subscription, last).await?;
+                    last = send_start(socket, &subscription, last).await?;
                 }
                 Err(RecvError::Closed) => return Err(Ended::DaemonEnding),
             },

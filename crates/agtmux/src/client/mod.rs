@@ -1,16 +1,20 @@
 //! The typed client to the daemon: the one door through which the command line sees anything.
 
+pub mod follow;
 pub mod launch;
+mod patience;
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use agtmux_wire::TMUX_SOCKET_HEADER;
 use agtmux_wire::error::{ErrorBody, ErrorCode};
+use agtmux_wire::{DAEMON_HEADER, PROGRAM_REPLACED, TMUX_SOCKET_HEADER};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
-use hyper::{Method, Request, StatusCode};
+use hyper::header::HeaderValue;
+use hyper::{Method, Request, StatusCode, Uri};
 use hyper_util::rt::TokioIo;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -20,6 +24,7 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 
 use crate::error::CommandError;
 use crate::paths::{Paths, check_socket_place};
+pub use patience::Notice;
 
 /// How long an answer may take. The daemon answers from memory, so this is generous.
 const DEADLINE: Duration = Duration::from_secs(10);
@@ -31,6 +36,7 @@ pub struct Client {
     tmux_socket: Option<PathBuf>,
     start: StartDaemon,
     deadline: Duration,
+    tell: fn(Notice<'_>),
 }
 
 /// Whether a daemon that does not run is started.
@@ -45,7 +51,23 @@ pub enum StartDaemon {
 impl Client {
     /// A client for the instance at these paths. `tmux_socket` is the tmux server that the caller means, if any.
     pub fn new(paths: &Paths, tmux_socket: Option<PathBuf>, start: StartDaemon) -> Self {
-        Self { socket: paths.socket.clone(), tmux_socket, start, deadline: DEADLINE }
+        Self { socket: paths.socket.clone(), tmux_socket, start, deadline: DEADLINE, tell: |_| {} }
+    }
+
+    /// The same client, which tells a person what there is to tell meanwhile.
+    #[must_use]
+    pub fn telling(self, tell: fn(Notice<'_>)) -> Self {
+        Self { tell, ..self }
+    }
+
+    /// The same client, which starts no daemon.
+    #[must_use]
+    pub fn never_starting(self) -> Self {
+        Self { start: StartDaemon::Never, ..self }
+    }
+
+    fn tell(&self, notice: Notice<'_>) {
+        (self.tell)(notice);
     }
 
     /// The same client, for requests that the daemon cannot answer from memory.
@@ -125,9 +147,9 @@ impl Client {
             request.headers_mut().insert(TMUX_SOCKET_HEADER, value);
         }
         let stream = self.connect().await?;
-        let (socket, _) = tokio_tungstenite::client_async(request, stream)
-            .await
-            .map_err(|error| unreachable(&self.socket, &error.to_string()))?;
+        let opened = self.patiently(tokio_tungstenite::client_async(request, stream)).await?;
+        let (socket, response) = opened.map_err(|error| unreachable(&self.socket, &error.to_string()))?;
+        self.compare(response.headers().get(DAEMON_HEADER));
         Ok(socket)
     }
 
@@ -148,43 +170,65 @@ impl Client {
     }
 
     async fn exchange(&self, method: &Method, path: &str, body: &Bytes) -> Result<(StatusCode, Bytes), Lost> {
+        let uri = path.parse().map_err(CommandError::internal)?;
         let stream = self.connect().await?;
-        let mut request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header("host", "localhost")
-            .header("content-type", "application/json");
-        if let Some(value) = self.tmux_socket_header() {
-            request = request.header(TMUX_SOCKET_HEADER, value);
-        }
-        let request = request.body(Full::new(body.clone())).map_err(CommandError::internal)?;
-        let answer = async {
-            let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
-            let driver = tokio::spawn(connection);
-            let response = sender.send_request(request).await?;
-            let status = response.status();
-            let body = response.into_body().collect().await?.to_bytes();
-            driver.abort();
-            Ok::<_, hyper::Error>((status, body))
-        };
-        let answer = tokio::time::timeout(self.deadline, answer).await.map_err(|_elapsed| {
-            let error = CommandError::new(ErrorCode::Timeout, "the daemon did not answer in time")
-                .hint("`agtmux daemon status` and the daemon's log say what it is doing");
-            Lost { error, sent: true, unread: false }
-        })?;
-        answer.map_err(|error| Lost {
+        let answer = self.patiently(self.ask(stream, method, uri, body)).await;
+        let answer = answer.map_err(|error| Lost { error, sent: true, unread: false })?;
+        let (status, daemon, body) = answer.map_err(|error| Lost {
             sent: true,
             unread: is_unread(&error),
             error: unreachable(&self.socket, &error.to_string()),
-        })
+        })?;
+        self.compare(daemon.as_ref());
+        Ok((status, body))
+    }
+
+    /// One request on a connection of its own: the status, what the daemon says of itself, and the body.
+    async fn ask(
+        &self,
+        stream: UnixStream,
+        method: &Method,
+        uri: Uri,
+        body: &Bytes,
+    ) -> Result<(StatusCode, Option<HeaderValue>, Bytes), hyper::Error> {
+        let mut request = Request::new(Full::new(body.clone()));
+        request.method_mut().clone_from(method);
+        *request.uri_mut() = uri;
+        let headers = request.headers_mut();
+        headers.insert("host", HeaderValue::from_static("localhost"));
+        headers.insert("content-type", HeaderValue::from_static("application/json"));
+        if let Some(value) = self.tmux_socket_header() {
+            headers.insert(TMUX_SOCKET_HEADER, value);
+        }
+        let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
+        let driver = tokio::spawn(connection);
+        let response = sender.send_request(request).await?;
+        let (status, daemon) = (response.status(), response.headers().get(DAEMON_HEADER).cloned());
+        let body = response.into_body().collect().await?.to_bytes();
+        driver.abort();
+        Ok((status, daemon, body))
+    }
+
+    /// Tells a person, once, that the daemon is another program than this one.
+    fn compare(&self, daemon: Option<&HeaderValue>) {
+        static TOLD: AtomicBool = AtomicBool::new(false);
+        let Some(difference) = difference(daemon.map(|value| value.to_str().unwrap_or_default())) else { return };
+        if !TOLD.swap(true, Ordering::Relaxed) {
+            let what = format!("{difference}; `agtmux daemon stop`, and the next command starts the new one");
+            self.tell(Notice::Hint(&what));
+        }
+    }
+
+    async fn connect_only(&self) -> io::Result<UnixStream> {
+        UnixStream::connect(&self.socket).await
     }
 
     async fn connect(&self) -> Result<UnixStream, CommandError> {
-        match UnixStream::connect(&self.socket).await {
+        match self.connect_only().await {
             Ok(stream) => Ok(stream),
             Err(error) if self.start == StartDaemon::OnNeed && is_absent(&error) => {
                 check_socket_place(&self.socket)?;
-                launch::start(&self.socket, self.tmux_socket.as_deref()).await
+                self.starting(launch::start(&self.socket, self.tmux_socket.as_deref())).await
             }
             Err(error) => {
                 check_socket_place(&self.socket)?;
@@ -193,9 +237,9 @@ impl Client {
         }
     }
 
-    fn tmux_socket_header(&self) -> Option<hyper::header::HeaderValue> {
+    fn tmux_socket_header(&self) -> Option<HeaderValue> {
         let path = self.tmux_socket.as_deref()?;
-        hyper::header::HeaderValue::from_bytes(path.as_os_str().as_encoded_bytes()).ok()
+        HeaderValue::from_bytes(path.as_os_str().as_encoded_bytes()).ok()
     }
 }
 
@@ -246,6 +290,18 @@ fn is_unread(error: &hyper::Error) -> bool {
 fn is_absent(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionRefused, ConnectionReset, NotFound};
     matches!(error.kind(), NotFound | ConnectionRefused | ConnectionReset)
+}
+
+/// How a daemon differs from this program, if it does. Daemons that say nothing of themselves are older than this.
+fn difference(daemon: Option<&str>) -> Option<String> {
+    const OWN: &str = env!("CARGO_PKG_VERSION");
+    let mut words = daemon.unwrap_or_default().split(' ');
+    match (words.next().unwrap_or_default(), words.next()) {
+        (_, Some(PROGRAM_REPLACED)) => Some("the daemon is older than its program on the disk".to_owned()),
+        (OWN, _) => None,
+        ("", _) => Some("the daemon is older than this program".to_owned()),
+        (other, _) => Some(format!("the daemon is agtmux {other}, and this is {OWN}")),
+    }
 }
 
 fn unreachable(socket: &Path, why: &str) -> CommandError {

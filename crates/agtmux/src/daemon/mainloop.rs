@@ -498,6 +498,8 @@ impl MainLoop {
     }
 
     async fn end(mut self) -> Result<(), CommandError> {
+        // Followers are told goodbye while the rest is put away.
+        drop(self.publisher);
         // Observers that wait to report must not wait for a loop that waits for them.
         drop(self.inputs);
         self.observers.stop().await;

@@ -35,6 +35,7 @@ pub use handle::Handle;
 
 use crate::error::CommandError;
 use crate::paths::Paths;
+use crate::platform::Program;
 
 /// What a daemon is started with.
 #[derive(Clone, Debug)]
@@ -43,6 +44,8 @@ pub struct Options {
     pub paths: Paths,
     /// The tmux server it was started for; the user's default one if none.
     pub tmux_socket: Option<PathBuf>,
+    /// The program that it runs.
+    pub program: Option<Program>,
 }
 
 /// The daemon's main loop has ended; nobody answers any more.

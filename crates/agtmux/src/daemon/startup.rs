@@ -133,6 +133,7 @@ pub async fn start(options: &Options) -> Result<Started, CommandError> {
                 epoch: opened.recovered.epoch,
                 socket: options.paths.socket.clone(),
                 state_dir: options.paths.state_dir.clone(),
+                program: options.program.clone(),
             },
         },
         clock,

@@ -15,6 +15,7 @@ use agtmux_wire::error::ErrorCode;
 
 use super::roster::Conversation;
 use crate::error::CommandError;
+use crate::platform::Program;
 use crate::target::observation::{Connection, StreamFigures, Surface};
 
 /// The name of the target that is this host.
@@ -57,6 +58,8 @@ pub struct About {
     pub socket: PathBuf,
     /// Where its database is.
     pub state_dir: PathBuf,
+    /// The program that it runs.
+    pub program: Option<Program>,
 }
 
 /// A watched tmux server.
@@ -112,7 +115,7 @@ impl World {
         }
     }
 
-    /// The target that a name means. Further local targets are other names for this host.
+    /// The target that a name means. Earlier releases took further local targets; they still mean this host.
     ///
     /// # Errors
     /// Fails for a name that no target has.

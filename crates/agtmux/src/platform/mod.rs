@@ -10,6 +10,7 @@
 mod exit;
 mod lineage;
 mod notices;
+mod program;
 mod signal;
 mod table;
 
@@ -39,6 +40,7 @@ use rustix::process::{Resource, getrlimit};
 pub use exit::{has_ended, is_running, wait_exit};
 pub use lineage::ancestors;
 pub use notices::{Detail, Notice, Notices, Watch};
+pub use program::Program;
 pub use signal::{Ending, Reached, signal_job};
 pub use table::{ProcessTable, process_tree_snapshot, processes_under};
 

@@ -36,6 +36,8 @@ pub struct EventFilter {
     pub runtime: Option<RuntimeId>,
     /// Only these types, by the name they have in the log; empty for all.
     pub types: Vec<String>,
+    /// Whether ticks are left out.
+    pub no_ticks: bool,
     /// Whether raw payloads that are still kept come along.
     pub payloads: bool,
 }
@@ -101,6 +103,9 @@ impl Reader {
         if !filter.types.is_empty() {
             sql += " AND events.event_type IN (SELECT value FROM json_each(?))";
             values.push(Value::from(serde_json::Value::from(filter.types.as_slice()).to_string()));
+        }
+        if filter.no_ticks {
+            sql += " AND events.event_type != 'tick'";
         }
         sql = sql + " ORDER BY events.seq " + order + " LIMIT ?";
         values.push(Value::from(i64::try_from(limit).unwrap_or(i64::MAX)));
