@@ -1,5 +1,6 @@
 //! Kinds of argument that several verbs take.
 
+use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::str::FromStr;
 
@@ -19,13 +20,29 @@ pub enum ColorChoice {
 }
 
 impl ColorChoice {
-    /// Whether that means colour here and now.
-    pub fn enabled(self) -> bool {
+    /// What `--color` says on a command line that may not parse otherwise. The last one counts.
+    pub fn on_command_line(arguments: impl IntoIterator<Item = OsString>) -> Self {
+        let mut choice = Self::default();
+        let mut arguments = arguments.into_iter().take_while(|argument| argument != "--");
+        while let Some(argument) = arguments.next() {
+            let value = match argument.to_str() {
+                Some("--color") => arguments.next(),
+                Some(text) => text.strip_prefix("--color=").map(OsString::from),
+                None => None,
+            };
+            let known = value.and_then(|value| <Self as ValueEnum>::from_str(value.to_str()?, false).ok());
+            choice = known.unwrap_or(choice);
+        }
+        choice
+    }
+
+    /// Whether that means colour on a stream, here and now.
+    pub fn enabled_on(self, stream: &impl IsTerminal) -> bool {
         match self {
             Self::Always => true,
             Self::Never => false,
             Self::Auto => {
-                std::io::stdout().is_terminal()
+                stream.is_terminal()
                     && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
                     && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
             }
@@ -44,5 +61,26 @@ impl FromStr for DurationArg {
         let signed: SignedDuration =
             text.parse().map_err(|_unparsed| format!("{text:?} is not a duration such as 500ms, 2s or 1h30m"))?;
         signed.try_into().map(Self).map_err(|_negative| format!("{text:?} is negative"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ColorChoice;
+
+    #[test]
+    fn the_choice_is_found_on_a_command_line_that_does_not_parse() {
+        let cases: [(&[&str], _); 7] = [
+            (&[], ColorChoice::Auto),
+            (&["nosuch", "--color", "never"], ColorChoice::Never),
+            (&["--color=always", "list", "--bad"], ColorChoice::Always),
+            (&["--color", "never", "--color=always"], ColorChoice::Always),
+            (&["--color=pink"], ColorChoice::Auto),
+            (&["--color"], ColorChoice::Auto),
+            (&["send", "--", "--color=never"], ColorChoice::Auto),
+        ];
+        for (arguments, expected) in cases {
+            assert_eq!(ColorChoice::on_command_line(arguments.iter().map(Into::into)), expected, "{arguments:?}");
+        }
     }
 }

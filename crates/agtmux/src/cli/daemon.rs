@@ -17,7 +17,7 @@ use crate::client::launch::READY;
 use crate::daemon;
 use crate::error::CommandError;
 use crate::paths::{Paths, private_dir};
-use crate::platform;
+use crate::platform::{self, Program};
 use crate::service;
 use crate::target::socket;
 
@@ -123,7 +123,8 @@ fn prepare_and_run(context: &Context, detached: bool) -> Result<(), CommandError
         .enable_all()
         .build()
         .map_err(CommandError::internal)?;
-    let options = daemon::Options { paths: context.paths.clone(), tmux_socket: context.tmux_socket.clone() };
+    let program = Program::own();
+    let options = daemon::Options { paths: context.paths.clone(), tmux_socket: context.tmux_socket.clone(), program };
     let outcome = runtime.block_on(service::run(options, move || {
         if detached {
             say_to_starter(READY);
@@ -191,6 +192,9 @@ fn show(status: &DaemonStatus, json: bool) -> Result<(), CommandError> {
             "tmux    {} {}: {} panes, {} agents, {} streams",
             server.socket, server.status, server.panes, server.agents, server.streams
         );
+    }
+    if let Some(program) = status.program.as_ref().filter(|_| status.program_replaced) {
+        let _ = writeln!(text, "older   than {}, which was replaced since", output::printable(program));
     }
     for problem in &status.problems {
         let _ = writeln!(text, "problem {}", output::printable(problem));

@@ -227,6 +227,12 @@ fn open_files() -> Finding {
 async fn daemon(context: &Context) -> Vec<Finding> {
     const CHECK: &str = "daemon";
     match context.quiet_client().get::<DaemonStatus>("/v1/daemon").await {
+        Ok(status) if status.program_replaced => {
+            let program = status.program.as_deref().unwrap_or("its own on the disk");
+            let found = format!("pid {} runs an older program than {program}", status.pid);
+            let fix = "agtmux daemon stop; the next command starts the new one";
+            vec![finding(CHECK, Status::Warn, found, fix), hooks(&status.hooks)]
+        }
         Ok(status) if status.problems.is_empty() => {
             vec![ok(CHECK, format!("pid {}, version {}", status.pid, status.version)), hooks(&status.hooks)]
         }

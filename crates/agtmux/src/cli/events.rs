@@ -29,6 +29,9 @@ pub struct EventsArgs {
     /// Show who did what to which agent, and what was refused, instead of the log
     #[arg(long, conflicts_with_all = ["after", "runtime", "follow"])]
     audit: bool,
+    /// Show also that time passed, which is an event when something was due then
+    #[arg(long, conflicts_with = "audit")]
+    ticks: bool,
     /// Go on with new ones as they come
     #[arg(long, short)]
     follow: bool,
@@ -48,6 +51,7 @@ pub async fn run(args: EventsArgs, context: &Context) -> Result<(), CommandError
         query.text("after", after.map(|seq| seq.to_string()).as_deref());
         query.text("limit", Some(&args.limit.to_string()));
         query.text("runtime", args.runtime.as_deref());
+        query.text("ticks", (!args.ticks).then_some("false"));
         let list: EventList = client.get(&query.path).await?;
         if !args.follow || !list.items.is_empty() {
             if args.json { output::print_json(&list)? } else { output::print(&render(&list))? }

@@ -1,11 +1,10 @@
 //! `agtmux list panes|windows|sessions`.
 
-use std::fmt::Write as _;
-
 use agtmux_wire::list::{GroupBy, MailItem, PaneItem, PaneList, SessionList, Summary, TargetError, WindowList};
 use clap::{Args, Subcommand, ValueEnum};
 use jiff::Timestamp;
 
+use super::page::Page;
 use super::table::{Sheet, age, or_dash};
 use super::{Context, output};
 use crate::client::Client;
@@ -25,8 +24,8 @@ pub enum ListVerb {
 pub struct PanesArgs {
     #[command(flatten)]
     place: PlaceArgs,
-    /// Only agents in this state: running, waiting_input, waiting_approval, completed, idle, error, unknown
-    #[arg(long)]
+    /// Only agents in this state, or these with commas: running, waiting_input, waiting_approval, completed, idle, error, unknown
+    #[arg(long, value_name = "STATE[,STATE…]")]
     state: Option<String>,
     /// Only this agent: claude, codex, gemini, …
     #[arg(long, value_name = "TYPE")]
@@ -37,6 +36,9 @@ pub struct PanesArgs {
     /// Panes without an agent too
     #[arg(long)]
     all: bool,
+    /// The order of the rows
+    #[arg(long, value_enum, default_value_t)]
+    sort: SortArg,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -99,6 +101,35 @@ pub struct ScopeArgs {
     all_targets: bool,
 }
 
+/// The order of panes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum SortArg {
+    /// By target, session, window and pane
+    #[default]
+    Place,
+    /// Those that need you first, then by state and by how long that has been so
+    Urgency,
+    /// The latest change of state first
+    Since,
+    /// By the agent's kind
+    Agent,
+    /// By name, agents without one last
+    Name,
+}
+
+impl SortArg {
+    /// The value of the query parameter.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Place => "place",
+            Self::Urgency => "urgency",
+            Self::Since => "since",
+            Self::Agent => "agent",
+            Self::Name => "name",
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum GroupByArg {
     /// One row per session of each target
@@ -116,11 +147,12 @@ pub async fn run(verb: ListVerb, context: &Context) -> Result<(), CommandError> 
             query.text("agent", args.agent.as_deref());
             query.flag("needs_action", args.needs_action);
             query.flag("all", args.all);
+            query.text("sort", (args.sort != SortArg::Place).then(|| args.sort.name()));
             if args.json {
                 return print_document(&client, &query.path).await;
             }
             let list: PaneList = client.get(&query.path).await?;
-            output::print(&panes_table(&list, context.color))
+            output::print(&panes_page(&list, context.color).text())
         }
         ListVerb::Windows(args) => {
             let mut query = args.place.query("/v1/windows");
@@ -129,7 +161,7 @@ pub async fn run(verb: ListVerb, context: &Context) -> Result<(), CommandError> 
                 return print_document(&client, &query.path).await;
             }
             let list: WindowList = client.get(&query.path).await?;
-            output::print(&windows_table(&list, args.with_agent_status, context.color))
+            output::print(&windows_page(&list, args.with_agent_status, context.color).text())
         }
         ListVerb::Sessions(args) => {
             let mut query = Query::new("/v1/sessions");
@@ -146,7 +178,7 @@ pub async fn run(verb: ListVerb, context: &Context) -> Result<(), CommandError> 
                 return print_document(&client, &query.path).await;
             }
             let list: SessionList = client.get(&query.path).await?;
-            output::print(&sessions_table(&list, args.agent_summary, context.color))
+            output::print(&sessions_page(&list, args.agent_summary, context.color).text())
         }
     }
 }
@@ -214,7 +246,7 @@ impl PlaceArgs {
 }
 
 /// The table of `list panes` and `watch`.
-pub fn panes_table(list: &PaneList, color: bool) -> String {
+pub fn panes_page(list: &PaneList, color: bool) -> Page {
     let now = generated_at(&list.generated_at);
     let mut sheet = Sheet::new(&["STATE", "FOR", "AGENT", "WHERE", "PANE", "WHY", "MESSAGE"], color);
     for pane in &list.items {
@@ -223,7 +255,7 @@ pub fn panes_table(list: &PaneList, color: bool) -> String {
             &[
                 or_dash(pane.state.as_deref()),
                 age(pane.since.as_deref(), now),
-                or_dash(pane.name.as_deref().or(pane.agent.as_deref()).or(pane.command.as_deref())),
+                who(pane),
                 place(pane),
                 pane.identity.pane_id.clone(),
                 why(pane),
@@ -231,7 +263,16 @@ pub fn panes_table(list: &PaneList, color: bool) -> String {
             ],
         );
     }
-    finish(sheet.render(), list.items.is_empty(), "no agent panes", &list.summary, &list.errors)
+    finish(&sheet, list.items.is_empty(), "no agent panes", &list.summary, &list.errors)
+}
+
+/// Who lives in a pane: the kind of agent, with its name if it has one; without an agent the program.
+pub fn who(pane: &PaneItem) -> String {
+    match (&pane.name, &pane.agent) {
+        (Some(name), Some(agent)) => format!("{name} ({agent})"),
+        (Some(only), None) | (None, Some(only)) => only.clone(),
+        (None, None) => or_dash(pane.command.as_deref()),
+    }
 }
 
 /// What it says, and what waits for it.
@@ -277,7 +318,7 @@ fn why(pane: &PaneItem) -> String {
 }
 
 /// The table of `list windows` and `watch --scope windows`.
-pub fn windows_table(list: &WindowList, with_agent_status: bool, color: bool) -> String {
+pub fn windows_page(list: &WindowList, with_agent_status: bool, color: bool) -> Page {
     let mut headings = vec!["STATE", "WAITING", "RUNNING", "PANES", "WHERE", "WINDOW", "NAME"];
     if with_agent_status {
         headings.push("AGENTS");
@@ -298,11 +339,11 @@ pub fn windows_table(list: &WindowList, with_agent_status: bool, color: bool) ->
         }
         sheet.row(window.top_state.as_deref(), &cells);
     }
-    finish(sheet.render(), list.items.is_empty(), "no windows with agents", &list.summary, &list.errors)
+    finish(&sheet, list.items.is_empty(), "no windows with agents", &list.summary, &list.errors)
 }
 
 /// The table of `list sessions` and `watch --scope sessions`.
-pub fn sessions_table(list: &SessionList, agent_summary: bool, color: bool) -> String {
+pub fn sessions_page(list: &SessionList, agent_summary: bool, color: bool) -> Page {
     let merged = list.filters.group_by == Some(GroupBy::SessionName);
     let mut headings = vec!["STATE", "AGENTS", "SESSION", "STATES"];
     if merged {
@@ -328,19 +369,19 @@ pub fn sessions_table(list: &SessionList, agent_summary: bool, color: bool) -> S
         }
         sheet.row(session.top_state.as_deref(), &cells);
     }
-    finish(sheet.render(), list.items.is_empty(), "no sessions with agents", &list.summary, &list.errors)
+    finish(&sheet, list.items.is_empty(), "no sessions with agents", &list.summary, &list.errors)
 }
 
-fn finish(table: String, empty: bool, nothing: &str, summary: &Summary, errors: &[TargetError]) -> String {
-    let mut text = if empty { format!("{nothing}\n") } else { table };
+fn finish(sheet: &Sheet, empty: bool, nothing: &str, summary: &Summary, errors: &[TargetError]) -> Page {
+    let mut page = if empty { Page::from_text(nothing) } else { sheet.page() };
     if !empty && summary.total > 0 {
         let noun = if summary.total == 1 { "agent" } else { "agents" };
-        let _ = writeln!(text, "\n{} {noun}: {}", summary.total, counts(&summary.by_state));
+        page.foot.extend([String::new(), format!("{} {noun}: {}", summary.total, counts(&summary.by_state))]);
     }
-    for error in errors {
-        let _ = writeln!(text, "{}: {} [{}]", error.target, output::printable(&error.message), error.code);
-    }
-    text
+    let shown =
+        |error: &TargetError| format!("{}: {} [{}]", error.target, output::printable(&error.message), error.code);
+    page.foot.extend(errors.iter().map(shown));
+    page
 }
 
 /// `2 running, 1 idle`, leaving out what there is none of.

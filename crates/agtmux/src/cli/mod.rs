@@ -20,6 +20,7 @@ pub mod doctor;
 pub mod edits;
 pub mod events;
 pub mod explain;
+pub mod fullscreen;
 pub mod guard;
 pub mod helper;
 pub mod hook;
@@ -27,6 +28,7 @@ pub mod kill;
 pub mod list;
 pub mod next;
 pub mod output;
+pub mod page;
 pub mod provision;
 pub mod resume;
 pub mod send;
@@ -171,12 +173,12 @@ pub struct Context {
 impl Context {
     /// A client that starts the daemon on first need.
     pub fn client(&self) -> Client {
-        Client::new(&self.paths, self.tmux_socket.clone(), StartDaemon::OnNeed)
+        Client::new(&self.paths, self.tmux_socket.clone(), StartDaemon::OnNeed).telling(output::tell)
     }
 
     /// A client that leaves a daemon that does not run alone.
     pub fn quiet_client(&self) -> Client {
-        Client::new(&self.paths, self.tmux_socket.clone(), StartDaemon::Never)
+        self.client().never_starting()
     }
 }
 
@@ -210,7 +212,7 @@ fn run(cli: Cli) -> Result<(), CommandError> {
         Some(text) => Some(socket::from_argument(text)?),
         None => socket::from_tmux_variable(),
     };
-    let context = Context { paths, tmux_socket, color: cli.color.enabled() };
+    let context = Context { paths, tmux_socket, color: cli.color.enabled_on(&std::io::stdout()) };
     if let Verb::Daemon(daemon::DaemonVerb::Run(args)) = &cli.verb {
         return daemon::run(&context, args);
     }

@@ -7,7 +7,7 @@ use clap::Args;
 use jiff::Timestamp;
 
 use super::attach::{self, AttachHow};
-use super::list::place;
+use super::list::{place, who};
 use super::table::{Sheet, age, or_dash};
 use super::{Context, output};
 use crate::error::CommandError;
@@ -71,7 +71,7 @@ fn table(queue: &Queue, color: bool) -> String {
             &[
                 item.kind.clone(),
                 age(Some(&item.waiting_since), now),
-                or_dash(pane.name.as_deref().or(pane.agent.as_deref())),
+                who(pane),
                 place(pane),
                 pane.identity.pane_id.clone(),
                 pane.attention.message.clone().unwrap_or_default(),

@@ -8,6 +8,8 @@ use std::time::Duration;
 use agtmux_wire::error::ErrorDetail;
 use serde::Serialize;
 
+use super::ColorChoice;
+use crate::client::Notice;
 use crate::error::CommandError;
 
 /// Prints text as it is. A reader that went away (`| head`) is success.
@@ -47,14 +49,26 @@ pub fn remark(text: &str) {
     eprintln!("{text}");
 }
 
+/// Prints what the client has to tell meanwhile. A script that reads JSON gets no hints, and the rest as JSON.
+pub fn tell(notice: Notice<'_>) {
+    match (notice, wants_json()) {
+        (Notice::Waiting(text), true) => remark(&serde_json::json!({ "waiting": text }).to_string()),
+        (Notice::Hint(_), true) => {}
+        (Notice::Waiting(text) | Notice::Hint(text), false) => remark(&printable(text)),
+    }
+}
+
+fn wants_json() -> bool {
+    std::env::args_os().any(|arg| arg == "--json")
+}
+
 /// Prints an error of a command and gives its exit code. With `--json` on the command line the error is JSON too.
 pub fn fail(error: &CommandError) -> ExitCode {
-    let wants_json = std::env::args_os().any(|arg| arg == "--json");
-    if wants_json {
+    if wants_json() {
         let detail = ErrorDetail::from(error.clone());
         remark(&serde_json::json!({ "error": detail }).to_string());
     } else {
-        let (bold, plain) = if io::stderr().is_terminal() { ("\x1b[1;31m", "\x1b[0m") } else { ("", "") };
+        let (bold, plain) = if errors_are_coloured() { ("\x1b[1;31m", "\x1b[0m") } else { ("", "") };
         // Our own messages may have lines, those of a TOML mistake for instance.
         let message = error.message.trim_end().lines().map(printable).collect::<Vec<_>>().join("\n");
         let mut text = format!("{bold}error{plain}: {message} [{}]", error.code.name());
@@ -69,8 +83,21 @@ pub fn fail(error: &CommandError) -> ExitCode {
 
 /// Prints what clap says: help and version to standard output with success, a mistake to standard error with 2.
 pub fn usage(error: &clap::Error) -> ExitCode {
-    let printed = error.print();
+    let text = error.render();
+    let choice = ColorChoice::on_command_line(std::env::args_os());
+    let (mut out, colored): (Box<dyn Write>, _) = if error.use_stderr() {
+        (Box::new(io::stderr()), choice.enabled_on(&io::stderr()))
+    } else {
+        (Box::new(io::stdout()), choice.enabled_on(&io::stdout()))
+    };
+    let text = if colored { text.ansi().to_string() } else { text.to_string() };
+    let printed = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     if printed.is_err() || error.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS }
+}
+
+/// Whether errors have colour. The command line may be what is wrong, so it is looked at as it is.
+fn errors_are_coloured() -> bool {
+    ColorChoice::on_command_line(std::env::args_os()).enabled_on(&io::stderr())
 }
 
 /// Text from outside, made harmless for a terminal: control characters and bidirectional overrides are shown as

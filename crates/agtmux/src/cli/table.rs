@@ -7,6 +7,7 @@ use comfy_table::{Attribute, Cell, Color, ContentArrangement, Row, Table};
 use jiff::Timestamp;
 
 use super::output::printable;
+use super::page::Page;
 
 /// A table in the making.
 #[derive(Debug)]
@@ -59,12 +60,14 @@ impl Sheet {
 
     /// The table as text, each line without trailing blanks.
     pub fn render(&self) -> String {
-        let mut text = String::new();
-        for line in self.table.lines() {
-            text.push_str(line.trim_end());
-            text.push('\n');
-        }
-        text
+        self.page().text()
+    }
+
+    /// The table as a page: its headings, which can take more than one line, and a line for each row.
+    pub fn page(&self) -> Page {
+        let mut head: Vec<_> = self.table.lines().map(|line| line.trim_end().to_owned()).collect();
+        let rows = head.split_off(head.len().saturating_sub(self.table.row_count()));
+        Page { head, rows, foot: Vec::new() }
     }
 }
 

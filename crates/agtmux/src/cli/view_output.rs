@@ -11,6 +11,7 @@ use clap::Args;
 
 use super::guard::GuardArgs;
 use super::{Context, output};
+use crate::client::follow::{Follower, is_gone};
 use crate::error::CommandError;
 
 const ROUTE: &str = "/v1/actions/view-output";
@@ -35,6 +36,9 @@ pub struct ViewOutputArgs {
     /// Keep colours
     #[arg(long)]
     ansi: bool,
+    /// Show the markers too by which agents signal
+    #[arg(long)]
+    raw: bool,
     /// Go on with what it prints from then on, until it ends
     #[arg(short, long)]
     follow: bool,
@@ -47,7 +51,7 @@ pub struct ViewOutputArgs {
 
 pub async fn run(args: ViewOutputArgs, context: &Context) -> Result<(), CommandError> {
     let aim = args.guard.aim(args.reference);
-    let request = ViewOutputRequest { aim, lines: Some(args.lines), ansi: args.ansi, continues: None };
+    let request = ViewOutputRequest { aim, lines: Some(args.lines), ansi: args.ansi, raw: args.raw, continues: None };
     if args.follow && (1..=FOLLOWED).contains(&args.lines) {
         let request = ViewOutputRequest { lines: Some(FOLLOWED), ..request };
         return follow(request, args.lines as usize, args.json, context).await;
@@ -66,7 +70,11 @@ pub async fn run(args: ViewOutputArgs, context: &Context) -> Result<(), CommandE
 
 /// Shows the last lines and then what is new, until the agent ends. Whoever only looks need not be told how that came about.
 async fn follow(request: ViewOutputRequest, lines: usize, json: bool, context: &Context) -> Result<(), CommandError> {
-    let first: Output = context.client().post(ROUTE, &request).await?;
+    let client = context.client();
+    let first: Output = client.post(ROUTE, &request).await?;
+    // Tells when the daemon is gone and another has come.
+    let mut follower = Follower::open(client.clone(), None).await?;
+    let client = client.never_starting();
     let ansi = request.ansi;
     let tell = |lines: Vec<String>, of: &Output| match (lines.is_empty(), json) {
         (true, _) => Ok(()),
@@ -77,25 +85,35 @@ async fn follow(request: ViewOutputRequest, lines: usize, json: bool, context: &
         output::remark(&output::printable(&heading(&first)));
     }
     tell(first.lines[first.lines.len().saturating_sub(lines)..].to_vec(), &first)?;
-    let request =
-        ViewOutputRequest { continues: Some(first.snapshot.snapshot_id.clone()), aim: Aim::default(), ..request };
+    // A daemon that was started meanwhile knows nothing of the first look.
+    let anew = ViewOutputRequest { aim: same_agent(&first, &request.aim), ..request };
+    let mut again = anew.clone().going_on(&first);
     let mut source = first.source;
     let mut following = Following::after(first.lines);
     let mut last = None;
     loop {
         tokio::time::sleep(PAUSE).await;
-        match context.client().post::<Output>(ROUTE, &request).await {
+        let mut looked = client.post::<Output>(ROUTE, &again).await;
+        if matches!(&looked, Err(error) if error.code == ErrorCode::SnapshotExpired) {
+            looked = client.post::<Output>(ROUTE, &anew).await;
+        }
+        match looked {
             Ok(now) if now.source != source => {
                 // Another page altogether: the program took the whole screen, or gave it back.
+                again = anew.clone().going_on(&now);
                 source = now.source;
                 following = Following::default();
                 following.next(now.lines);
             }
             Ok(now) => {
+                again = anew.clone().going_on(&now);
                 tell(following.next(now.lines.clone()), &now)?;
                 last = Some(now);
             }
-            Err(error) if error.code == ErrorCode::RuntimeStale => {
+            Err(error) if is_gone(&error) => {
+                follower.next().await?;
+            }
+            Err(error) if matches!(error.code, ErrorCode::RuntimeStale | ErrorCode::RefNotFound) => {
                 if let Some(last) = &last {
                     tell(following.rest(), last)?;
                 }
@@ -104,6 +122,16 @@ async fn follow(request: ViewOutputRequest, lines: usize, json: bool, context: &
             }
             Err(error) => return Err(error),
         }
+    }
+}
+
+/// The agent that was looked at, and nobody who takes its place; the pane, where there was no agent.
+fn same_agent(shown: &Output, aim: &Aim) -> Aim {
+    match &shown.snapshot.runtime_id {
+        Some(runtime) => {
+            Aim { reference: Some(format!("runtime:{runtime}")), if_runtime: Some(runtime.clone()), ..Aim::default() }
+        }
+        None => aim.clone(),
     }
 }
 

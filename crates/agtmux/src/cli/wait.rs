@@ -10,8 +10,9 @@ use tokio::time::{Instant, timeout_at};
 
 use super::list::{busy, percent_encode};
 use super::output::printable;
-use super::watch::next_frame;
 use super::{Context, DurationArg, output};
+use crate::client::Client;
+use crate::client::follow::{Follower, is_gone};
 use crate::error::CommandError;
 
 /// Longer than anybody waits.
@@ -39,10 +40,9 @@ pub struct WaitArgs {
 const STATES: [&str; 7] = ["running", "waiting_input", "waiting_approval", "completed", "idle", "error", "unknown"];
 
 pub async fn run(args: WaitArgs, context: &Context) -> Result<(), CommandError> {
-    let client = context.client();
     let until = Instant::now() + args.timeout.map_or(FOR_EVER, |DurationArg(timeout)| timeout);
     // Followed before the first look, so that no change falls between the two.
-    let mut stream = client.stream(None).await?;
+    let mut follower = Follower::open(context.client(), None).await?;
     let first = look(context, &args.reference).await?;
     let runtime = first.runtime_id.clone().ok_or_else(|| {
         CommandError::new(ErrorCode::PreconditionFailed, format!("no agent lives in pane {}", first.identity.pane_id))
@@ -50,7 +50,7 @@ pub async fn run(args: WaitArgs, context: &Context) -> Result<(), CommandError> 
     })?;
     let mut pane = first;
     while !args.until.iter().any(|wanted| is_so(&pane, wanted)) {
-        let Ok(frame) = timeout_at(until, next_frame(&mut stream)).await else {
+        let Ok(frame) = timeout_at(until, follower.next()).await else {
             let message = format!("{runtime} is still {}", pane.state.as_deref().unwrap_or("unknown"));
             return Err(
                 CommandError::new(ErrorCode::Timeout, message).hint(format!("`agtmux explain {runtime}` says why"))
@@ -58,19 +58,28 @@ pub async fn run(args: WaitArgs, context: &Context) -> Result<(), CommandError> 
         };
         frame?;
         // The agent that was meant, whoever is in its pane by now.
-        pane = look(context, &format!("runtime:{runtime}")).await.map_err(|error| match error.code {
-            ErrorCode::RefNotFound => CommandError::new(ErrorCode::RuntimeStale, format!("{runtime} has ended"))
-                .hint("`agtmux events` tells how"),
-            _ => error,
-        })?;
+        pane = match look_by(&context.quiet_client(), &format!("runtime:{runtime}")).await {
+            Ok(pane) => pane,
+            // The follower waits for the next daemon, which begins with everything there is.
+            Err(error) if is_gone(&error) => continue,
+            Err(error) if error.code == ErrorCode::RefNotFound => {
+                return Err(CommandError::new(ErrorCode::RuntimeStale, format!("{runtime} has ended"))
+                    .hint("`agtmux events` tells how"));
+            }
+            Err(error) => return Err(error),
+        };
     }
     show(&pane, args.json)
 }
 
 /// An agent as the daemon knows it.
 pub(super) async fn look(context: &Context, reference: &str) -> Result<PaneItem, CommandError> {
+    look_by(&context.client(), reference).await
+}
+
+async fn look_by(client: &Client, reference: &str) -> Result<PaneItem, CommandError> {
     let path = format!("/v1/explain/{}", percent_encode(reference));
-    let explanation: Explanation = context.client().get(&path).await?;
+    let explanation: Explanation = client.get(&path).await?;
     Ok(explanation.pane)
 }
 

@@ -1,7 +1,6 @@
 //! `agtmux watch`: the lists, live.
 
 use std::collections::BTreeMap;
-use std::io::IsTerminal;
 use std::time::Duration;
 
 use agtmux_wire::SCHEMA_VERSION;
@@ -10,18 +9,17 @@ use agtmux_wire::list::{PaneItem, PaneList, SessionList, WindowList};
 use agtmux_wire::mail::MessageList;
 use agtmux_wire::stream::Frame;
 use clap::{Args, ValueEnum};
-use futures_util::StreamExt;
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use tokio::net::UnixStream;
-use tokio::time::{Instant, sleep_until, timeout};
-use tokio_tungstenite::WebSocketStream;
-use tokio_tungstenite::tungstenite::Message;
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
-use super::list::{Query, panes_table, sessions_table, windows_table};
+use super::fullscreen::Fullscreen;
+use super::list::{Query, SortArg, panes_page, sessions_page, windows_page};
+use super::page::Page;
 use super::sm::messages_table;
 use super::{Context, DurationArg, output};
 use crate::client::Client;
+use crate::client::follow::{Follower, is_gone};
 use crate::error::CommandError;
 
 /// Changes that come closer together than this are drawn together.
@@ -44,6 +42,9 @@ pub struct WatchArgs {
     /// A table that is redrawn, or one JSON document per change
     #[arg(long, value_enum, default_value_t)]
     format: Format,
+    /// The order of panes in the table: on a terminal by urgency, else by place
+    #[arg(long, value_enum)]
+    sort: Option<SortArg>,
     /// Redraw the table at least this often, for the ages
     #[arg(long, default_value = "1s", value_name = "DURATION")]
     interval: DurationArg,
@@ -93,12 +94,16 @@ impl Scope {
 
 pub async fn run(args: WatchArgs, context: &Context) -> Result<(), CommandError> {
     let since = args.since.as_deref().map(parse_since).transpose()?;
+    let fullscreen = args.format == Format::Table && !args.once && Fullscreen::is_possible();
+    let sort = args.sort.unwrap_or(if fullscreen { SortArg::Urgency } else { SortArg::Place });
     let mut query = Query::new(&format!("/v1/{}", args.scope.name()));
     query.text("target", args.target.as_deref());
+    query.text("sort", (args.scope == Scope::Panes && sort != SortArg::Place).then(|| sort.name()));
     let watch = Watch { client: context.client(), path: query.path, scope: args.scope, since, color: context.color };
     match (args.format, args.once) {
-        (Format::Table, true) => output::print(&watch.table().await?),
-        (Format::Table, false) => watch.redraw(args.interval.0).await,
+        (Format::Table, true) => output::print(&watch.page().await?.text()),
+        (Format::Table, false) if fullscreen => watch.redraw(args.interval.0).await,
+        (Format::Table, false) => watch.print_changes().await,
         (Format::Jsonl, once) if args.scope == Scope::Messages => watch.steps(once, args.after).await,
         (Format::Jsonl, once) => watch.lines(once).await,
     }
@@ -113,63 +118,88 @@ struct Watch {
 }
 
 impl Watch {
-    async fn table(&self) -> Result<String, CommandError> {
+    async fn page(&self) -> Result<Page, CommandError> {
+        self.page_by(&self.client).await
+    }
+
+    async fn page_by(&self, client: &Client) -> Result<Page, CommandError> {
         Ok(match self.scope {
             Scope::Panes => {
-                let mut list: PaneList = self.client.get(&self.path).await?;
+                let mut list: PaneList = client.get(&self.path).await?;
                 list.items.retain(|pane| self.is_recent(pane));
-                panes_table(&list, self.color)
+                panes_page(&list, self.color)
             }
-            Scope::Windows => windows_table(&self.client.get::<WindowList>(&self.path).await?, true, self.color),
-            Scope::Sessions => sessions_table(&self.client.get::<SessionList>(&self.path).await?, true, self.color),
-            Scope::Messages => messages_table(&self.client.get::<MessageList>(&self.path).await?, self.color),
+            Scope::Windows => windows_page(&client.get::<WindowList>(&self.path).await?, true, self.color),
+            Scope::Sessions => sessions_page(&client.get::<SessionList>(&self.path).await?, true, self.color),
+            Scope::Messages => {
+                Page::from_text(&messages_table(&client.get::<MessageList>(&self.path).await?, self.color))
+            }
         })
     }
 
-    /// Redraws in place on a terminal; piped, prints a table for every change.
+    /// Redraws a terminal in place, until the person ends it. While there is no daemon it shows what it knew last.
     async fn redraw(&self, interval: Duration) -> Result<(), CommandError> {
-        let terminal = std::io::stdout().is_terminal();
-        let mut last = String::new();
-        let mut stream = self.client.stream(None).await?;
+        let mut page = self.page().await?;
+        // What these clients have to tell would be drawn over.
+        let quiet = self.client.clone().telling(|_| {});
+        let mut follower = Follower::open(quiet.clone(), None).await?.patient(Duration::MAX);
+        let client = quiet.never_starting();
+        let mut screen = Fullscreen::open()?;
         loop {
-            let table = self.table().await?;
-            if terminal {
-                let lines: String = table.lines().map(|line| format!("{line}\x1b[K\n")).collect();
-                let clear = if last.is_empty() { "\x1b[2J" } else { "" };
-                output::print(&format!("{clear}\x1b[H{lines}\x1b[J"))?;
-            } else if table != last {
-                output::print(&format!("{table}\n"))?;
+            screen.draw(&page.fit(Fullscreen::height()))?;
+            let changed = async {
+                // Either something happened, or the ages have to be drawn anew.
+                if let Ok(frame) = timeout(interval, follower.next()).await {
+                    frame?;
+                    sleep_until(Instant::now() + REDRAW_PAUSE).await;
+                }
+                Ok::<_, CommandError>(())
+            };
+            tokio::select! {
+                changed = changed => changed?,
+                () = screen.redraw_needed() => {}
             }
-            last = table;
-            self.wait_for_change(&mut stream, terminal.then_some(interval)).await?;
+            let asked = tokio::select! {
+                asked = self.page_by(&client) => asked,
+                () = screen.redraw_needed() => continue,
+            };
+            match asked {
+                Ok(now) => page = now,
+                Err(error) if is_gone(&error) || error.code == ErrorCode::Timeout => {
+                    page.foot = vec![String::new(), format!("{}; this is what was so before", error.message)];
+                }
+                Err(error) => return Err(error),
+            }
         }
     }
 
-    async fn wait_for_change(
-        &self,
-        stream: &mut WebSocketStream<UnixStream>,
-        at_most: Option<Duration>,
-    ) -> Result<(), CommandError> {
-        let first = match at_most {
-            Some(limit) => timeout(limit, next_frame(stream)).await.ok(),
-            None => Some(next_frame(stream).await),
-        };
-        if let Some(outcome) = first {
-            outcome?;
-            let deadline = Instant::now() + REDRAW_PAUSE;
-            loop {
-                tokio::select! {
-                    outcome = next_frame(stream) => { outcome?; }
-                    () = sleep_until(deadline) => break,
+    /// Prints the table anew for every change.
+    async fn print_changes(&self) -> Result<(), CommandError> {
+        let mut follower = Follower::open(self.client.clone(), None).await?;
+        let client = self.client.clone().never_starting();
+        let mut last = String::new();
+        loop {
+            match self.page_by(&client).await.map(|page| page.text()) {
+                Ok(text) if text != last => {
+                    output::print(&format!("{text}\n"))?;
+                    last = text;
                 }
+                Ok(_) => {}
+                // The follower waits for the next daemon.
+                Err(error) if is_gone(&error) => {}
+                Err(error) => return Err(error),
+            }
+            follower.next().await?;
+            let deadline = Instant::now() + REDRAW_PAUSE;
+            while let Ok(frame) = timeout_at(deadline, follower.next()).await {
+                frame?;
             }
         }
-        Ok(())
     }
 
     /// The messages that wait, then every step of every message; or every step after one that was seen.
     async fn steps(&self, once: bool, after: Option<u64>) -> Result<(), CommandError> {
-        let mut stream = self.client.stream(after).await?;
+        let mut follower = Follower::open(self.client.clone(), after).await?;
         if after.is_none() {
             let list: MessageList = self.client.get(&self.path).await?;
             list.items.iter().try_for_each(|message| step_line(0, &message.queued_at, "present", &json!(message)))?;
@@ -178,18 +208,24 @@ impl Watch {
             return Ok(());
         }
         loop {
-            let (Frame::Change { messages, .. } | Frame::Snapshot { messages, .. }) = next_frame(&mut stream).await?;
+            let (Frame::Change { messages, .. } | Frame::Snapshot { messages, .. }) = follower.next().await?;
             messages.iter().try_for_each(|step| step_line(step.seq, &step.at, "step", &json!(step)))?;
         }
     }
 
     async fn lines(&self, once: bool) -> Result<(), CommandError> {
-        let mut stream = self.client.stream(None).await?;
+        let mut follower = Follower::open(self.client.clone(), None).await?;
+        let client = self.client.clone().never_starting();
         let mut known = BTreeMap::new();
         let mut begun = false;
         loop {
-            let frame = next_frame(&mut stream).await?;
-            let items = self.items(&frame, &known).await?;
+            let frame = follower.next().await?;
+            let items = match self.items(&client, &frame, &known).await {
+                Ok(items) => items,
+                // The next daemon begins with everything there is.
+                Err(error) if is_gone(&error) => continue,
+                Err(error) => return Err(error),
+            };
             let (seq, at) = stamp(&frame);
             for (change, identity, item) in items {
                 if begun || self.since.is_none() || is_since(&item, self.since) {
@@ -214,6 +250,7 @@ impl Watch {
     /// What the frame changes in what this watch shows: kind of change, identity, item.
     async fn items(
         &self,
+        client: &Client,
         frame: &Frame,
         known: &BTreeMap<String, Value>,
     ) -> Result<Vec<(&'static str, String, Value)>, CommandError> {
@@ -239,7 +276,7 @@ impl Watch {
             }
             return Ok(changes);
         }
-        let document: Value = self.client.get(&self.path).await?;
+        let document: Value = client.get(&self.path).await?;
         let now: BTreeMap<String, Value> =
             document["items"].as_array().into_iter().flatten().map(|item| (key(item), item.clone())).collect();
         let gone = known.iter().filter(|(identity, _)| !now.contains_key(*identity)).map(|(identity, item)| {
@@ -287,24 +324,6 @@ fn parse_time(text: &str) -> Option<Timestamp> {
 fn stamp(frame: &Frame) -> (u64, &str) {
     match frame {
         Frame::Snapshot { seq, at, .. } | Frame::Change { seq, at, .. } => (*seq, at),
-    }
-}
-
-/// The next thing that the daemon tells its followers.
-pub(super) async fn next_frame(stream: &mut WebSocketStream<UnixStream>) -> Result<Frame, CommandError> {
-    let lost = |why: String| {
-        CommandError::new(ErrorCode::DaemonUnreachable, format!("the daemon closed the stream: {why}"))
-            .hint("it may have been stopped; run the command again to start it")
-    };
-    loop {
-        match stream.next().await {
-            Some(Ok(Message::Text(text))) => {
-                return serde_json::from_str(&text).map_err(CommandError::internal);
-            }
-            Some(Ok(Message::Close(_))) | None => return Err(lost("it ended".to_owned())),
-            Some(Ok(_)) => {}
-            Some(Err(error)) => return Err(lost(error.to_string())),
-        }
     }
 }
 

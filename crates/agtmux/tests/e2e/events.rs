@@ -39,6 +39,24 @@ fn the_log_is_read_in_pages_without_gap_or_repeat() {
     assert_eq!(newest.lines().count(), 2, "{newest}");
 }
 
+/// Time that passes is an event, and of no interest to a reader.
+#[test]
+fn ticks_are_shown_to_those_who_ask() {
+    let environment = TestEnvironment::with_tmux();
+    environment.configure("[state]\ncompleted_seconds = 1\n");
+    environment.start_daemon();
+    let agent = environment.agent("claude");
+    agent.signal("completed").ok();
+    wait_for("time to pass", || {
+        let all = environment.agtmux(&["events", "--json", "--limit", "1000", "--ticks"]).ok().json();
+        if kinds(&all).contains(&"tick") { Ok(()) } else { Err(format!("{:?}", kinds(&all))) }
+    });
+    let quiet = environment.agtmux(&["events", "--json", "--limit", "1000"]).ok().json();
+    assert!(kinds(&quiet).contains(&"signal") && !kinds(&quiet).contains(&"tick"), "{quiet:#}");
+    // A script that asks the daemon itself gets what it always got.
+    assert!(kinds(&environment.get("/v1/events?limit=1000")).contains(&"tick"));
+}
+
 /// What an agent said is found under the agent, also after it has gone.
 #[test]
 fn the_log_of_one_runtime() {

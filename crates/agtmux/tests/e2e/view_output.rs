@@ -53,6 +53,17 @@ fn the_last_lines_are_shown() {
     assert_eq!((guarded.code, &guarded.error()["code"]), (4, &json!("E_RUNTIME_STALE")), "{guarded:#?}");
 }
 
+/// A marker is for us, and not for whoever reads along.
+#[test]
+fn markers_are_left_out() {
+    let environment = TestEnvironment::with_tmux();
+    let agent = printing(&environment, "echo before; echo '--<[schmux:working:on it]>--'; echo after");
+    let shown = view(&environment, &[&agent.pane], last_is("after"));
+    assert_eq!(shown["lines"], json!(["before", "after"]), "{shown:#}");
+    let raw = view(&environment, &[&agent.pane, "--raw"], last_is("after"));
+    assert_eq!(raw["lines"], json!(["before", "--<[schmux:working:on it]>--", "after"]), "{raw:#}");
+}
+
 #[test]
 fn secrets_and_sequences_stay_behind() {
     let environment = TestEnvironment::with_tmux();

@@ -117,19 +117,48 @@ fn the_table_follows_changes() {
     assert_eq!(redrawn.matches("STATE").count(), 1, "{redrawn}");
 }
 
-/// A watcher whose daemon goes away says so; one whose reader goes away ends quietly.
+/// A terminal that is too small shows what is most urgent, counts the rest, and is as it was before when the watch ends.
+#[test]
+fn a_small_terminal_is_not_pushed_apart() {
+    let environment = TestEnvironment::with_tmux();
+    environment.start_daemon();
+    for place in 0..6 {
+        let agent = environment.agent("claude");
+        let said = if place == 4 { "error 'the urgent one'" } else { "running" };
+        agent.signal(said).ok();
+    }
+    let tmux = environment.tmux();
+    let pane = tmux.window(
+        "main",
+        &format!("trap : INT; echo 'what was before'; {} watch; exec sleep 1000", crate::common::AGTMUX),
+    );
+    tmux.run(&["split-window", "-d", "-t", &pane, "exec sleep 1000"]);
+    tmux.run(&["resize-pane", "-t", &pane, "-y", "5"]);
+    let screen = |what: &str, wanted: &dyn Fn(&[String]) -> bool| {
+        wait_for(what, || {
+            let lines = tmux.run(&["capture-pane", "-p", "-t", &pane]);
+            let lines: Vec<_> = lines.lines().map(|line| line.trim_end().to_owned()).collect();
+            if wanted(&lines) { Ok(lines) } else { Err(format!("{lines:#?}")) }
+        })
+    };
+    let shown = screen("the clipped table", &|lines| lines.iter().any(|line| line == "… 5 more"));
+    assert!(shown[0].starts_with("STATE") && shown[1].contains("the urgent one"), "{shown:#?}");
+    assert!(shown.last().unwrap().contains("6 agents"), "{shown:#?}");
+    assert_eq!(tmux.format(&pane, "#{alternate_on} #{history_size}"), "1 0");
+    // Another size is drawn anew at once.
+    tmux.run(&["resize-pane", "-t", &pane, "-y", "12"]);
+    screen("the whole table", &|lines| lines.iter().filter(|line| line.contains("claude")).count() == 6);
+    tmux.keys(&pane, &["C-c"]);
+    screen("what was before", &|lines| lines[0] == "what was before" && !lines.concat().contains("STATE"));
+    assert_eq!(tmux.format(&pane, "#{alternate_on} #{cursor_flag} #{wrap_flag} #{history_size}"), "0 1 1 0");
+}
+
+/// A watcher whose reader goes away ends quietly.
 #[test]
 fn a_watcher_ends_in_order() {
     let environment = TestEnvironment::with_tmux();
     environment.start_daemon();
     environment.agent("claude");
-    let watcher = environment.agtmux_in_background(&["watch", "--format", "jsonl"]);
-    let mut text = String::new();
-    wait_for_line(&watcher, &mut text, "the first line", |line| line["change"] == "present");
-    environment.agtmux(&["daemon", "stop"]).ok();
-    let ended = watcher.finish();
-    assert_eq!(ended.code, 3, "{ended:#?}");
-    assert!(ended.stderr.contains("E_DAEMON_UNREACHABLE"), "{ended:#?}");
     let pipe = format!("{} list panes --json | head -c 1", crate::common::AGTMUX);
     let piped = crate::common::Run::of(environment.shell(&pipe).env("AGTMUX_TMUX_SOCKET", environment.path("t"))).ok();
     assert_eq!((piped.stdout.as_str(), piped.stderr.as_str()), ("{", ""));

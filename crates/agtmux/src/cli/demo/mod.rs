@@ -19,7 +19,7 @@ use clap::Args;
 use tokio::process::Command;
 use tokio::time::{Instant, sleep};
 
-use super::list::panes_table;
+use super::list::panes_page;
 use super::{Context, output};
 use crate::client::{Client, StartDaemon};
 use crate::error::CommandError;
@@ -102,7 +102,7 @@ impl Demo {
         let end = Instant::now() + Duration::from_secs(seconds);
         while Instant::now() < end {
             let list: PaneList = client.get("/v1/panes").await?;
-            let table = panes_table(&list, color);
+            let table = panes_page(&list, color).text();
             let states: String = list.items.iter().filter_map(|pane| pane.state.as_deref()).collect();
             if terminal {
                 let lines: String = table.lines().map(|line| format!("{line}\x1b[K\n")).collect();

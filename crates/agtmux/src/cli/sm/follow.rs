@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use agtmux_wire::error::ErrorCode;
 use agtmux_wire::mail::Message;
 use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
 use crate::client::Unanswered;
+pub(super) use crate::client::follow::is_gone;
 use crate::error::CommandError;
 
 /// For how long it is asked again after a daemon was lost, and how often.
@@ -70,11 +70,6 @@ pub(super) async fn to_its_end(
     Ok(message)
 }
 
-/// Whether there is no daemon, or one that is ending.
-pub(super) fn is_gone(error: &CommandError) -> bool {
-    matches!(error.code, ErrorCode::DaemonUnreachable | ErrorCode::StoreOwned)
-}
-
 fn is_long_ago(lost: &mut Option<Instant>) -> bool {
     lost.get_or_insert_with(Instant::now).elapsed() > PATIENCE
 }
@@ -82,6 +77,8 @@ fn is_long_ago(lost: &mut Option<Instant>) -> bool {
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
+
+    use agtmux_wire::error::ErrorCode;
 
     use super::*;
 

@@ -38,11 +38,12 @@ impl Run {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("not JSON ({error}): {self:#?}"))
     }
 
-    /// The error that `--json` makes of a failure.
+    /// The error that `--json` makes of a failure. What the command waited for can stand above it.
     #[track_caller]
     pub(crate) fn error(&self) -> Value {
+        let last = self.stderr.trim_end().lines().next_back().unwrap_or_default();
         let document: Value =
-            serde_json::from_str(&self.stderr).unwrap_or_else(|error| panic!("not JSON ({error}): {self:#?}"));
+            serde_json::from_str(last).unwrap_or_else(|error| panic!("not JSON ({error}): {self:#?}"));
         document["error"].clone()
     }
 }
@@ -75,6 +76,11 @@ impl Background {
     /// What came on standard output since the last call.
     pub(crate) fn new_output(&self) -> String {
         self.stdout.try_iter().collect()
+    }
+
+    /// What came on standard error since the last call.
+    pub(crate) fn new_errors(&self) -> String {
+        self.stderr.try_iter().collect()
     }
 
     /// Waits for the end.
