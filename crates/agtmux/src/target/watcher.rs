@@ -36,6 +36,13 @@ const SETTLE: Duration = Duration::from_millis(10);
 /// A title that changes all the time, as a spinner does, is read no more often than this.
 const TITLE_PAUSE: Duration = Duration::from_millis(250);
 
+/// A pane that is new or in which another program runs is looked at closely when that program had time to take over from
+/// whatever started it.
+const TAKE_OVER_PAUSE: Duration = Duration::from_millis(300);
+
+/// More panes than this are listed together: each that is read alone costs a process.
+const FEW: usize = 8;
+
 /// A title of a pane that is listened to was most likely heard already.
 const HEARD_PAUSE: Duration = Duration::from_secs(2);
 
@@ -112,7 +119,7 @@ async fn follow(mut life: Life<'_>, link: &mut Link, stop: &mut watch::Receiver<
                     return Ok(End::LastSessionClosed);
                 }
             }
-            () = at(life.titles.next()) => life.read_titles(link).await?,
+            () = at(life.surfaces.next()) => life.read_surfaces(link).await?,
             () = at(life.relook) => {
                 let launching = life.agents.launching();
                 life.look_at(&launching).await;
@@ -157,7 +164,7 @@ struct Life<'a> {
     ear: Arc<Ear>,
     _reports: JoinSet<()>,
     figures: StreamFigures,
-    titles: Titles,
+    surfaces: Surfaces,
     /// Whether an agent was found that was not there before.
     found_new: bool,
     /// When panes in which an agent is about to appear are looked at again.
@@ -194,7 +201,7 @@ impl<'a> Life<'a> {
             ear,
             _reports: reports,
             figures: StreamFigures::default(),
-            titles: Titles::default(),
+            surfaces: Surfaces::default(),
             found_new: false,
             relook: None,
             rows: BTreeMap::new(),
@@ -212,7 +219,7 @@ impl<'a> Life<'a> {
                 for pane in titles.filter_map(|event| event.pane).map(|pane| PaneId(pane.0)) {
                     // What an agent writes is heard in its stream; this may be somebody's `select-pane -T`.
                     let pause = if self.streams.is_open(pane) { HEARD_PAUSE } else { TITLE_PAUSE };
-                    self.titles.changed(pane, pause);
+                    self.surfaces.changed(pane, pause);
                 }
                 batch.missed || batch.events.iter().any(|event| is_structural(event.kind))
             }
@@ -267,7 +274,12 @@ impl<'a> Life<'a> {
         let surfaces = rows.iter().map(|(pane, row)| (self.key(*pane), surface(row))).collect();
         self.observer.report(Observation::Panes { sight, surfaces }).await;
         let mut suspects = self.agents.panes(alive());
-        suspects.extend(self.renamed(&rows));
+        if detail == Detail::Full {
+            self.surfaces.all_read();
+        }
+        let renamed = self.renamed(&rows);
+        renamed.iter().for_each(|pane| self.surfaces.changed(*pane, TAKE_OVER_PAUSE));
+        suspects.extend(renamed);
         if detail == Detail::Full {
             // What starts an agent without a trace starts it where none is; where one is, its process betrays every change.
             suspects.extend(rows.keys().filter(|pane| !self.agents.holds_agent(**pane)));
@@ -308,7 +320,11 @@ impl<'a> Life<'a> {
     /// Looks for agents among the processes of these panes and reports what is there.
     async fn look_at(&mut self, panes: &[PaneId]) {
         let before = self.agents.count();
+        let held: Vec<_> = panes.iter().map(|pane| self.agents.holds_agent(*pane)).collect();
         let sights = self.agents.look_at(panes);
+        for (pane, _) in panes.iter().zip(held).filter(|(pane, held)| self.agents.holds_agent(**pane) != *held) {
+            self.surfaces.changed(*pane, TAKE_OVER_PAUSE);
+        }
         self.found_new |= self.agents.count() > before;
         self.ear.meet(self.agents.speakers());
         self.relook = (!self.agents.launching().is_empty()).then(|| Instant::now() + RELOOK_PAUSE);
@@ -317,10 +333,14 @@ impl<'a> Life<'a> {
         }
     }
 
-    async fn read_titles(&mut self, link: &Link) -> Result<(), ClientError> {
-        for pane in self.titles.take_due() {
+    async fn read_surfaces(&mut self, link: &Link) -> Result<(), ClientError> {
+        let due = self.surfaces.take_due();
+        if due.len() > FEW {
+            return self.reconcile(link, Detail::Full).await.map(|_| ());
+        }
+        for pane in due {
             let tmux_pane = agtmux_tmux::PaneId(pane.0);
-            match list::pane(link.commands(), tmux_pane, Detail::Light, CALL_DEADLINE).await {
+            match list::pane(link.commands(), tmux_pane, Detail::Full, CALL_DEADLINE).await {
                 Ok(Some(row)) => {
                     let observation = Observation::Surface { pane: self.key(pane), surface: surface(&row) };
                     self.observer.report(observation).await;
@@ -357,19 +377,24 @@ fn listen(observer: &Observer, server: &ServerId) -> (Arc<Ear>, JoinSet<()>) {
     (Ear::new(target, server.clone(), manifests, heard, observer.paints.clone()), task)
 }
 
-/// Which titles have to be read, and when.
+/// Which panes have to be read for what they show, and when: title, command and directory.
 #[derive(Default)]
-struct Titles {
+struct Surfaces {
     due: BTreeMap<PaneId, Instant>,
     read_at: BTreeMap<PaneId, Instant>,
 }
 
-impl Titles {
+impl Surfaces {
     fn changed(&mut self, pane: PaneId, pause: Duration) {
         let now = Instant::now();
         let not_before = if pause > TITLE_PAUSE { now + pause } else { now };
         let due = self.read_at.get(&pane).map_or(not_before, |read| not_before.max(*read + pause));
         self.due.entry(pane).or_insert(due);
+    }
+
+    /// Everything was read, except what changes right now.
+    fn all_read(&mut self) {
+        self.due.clear();
     }
 
     fn next(&self) -> Option<Instant> {
