@@ -33,6 +33,7 @@ pub mod attention;
 pub mod binding;
 pub mod command;
 mod deadlines;
+pub mod details;
 pub mod ending;
 pub mod engine;
 mod entries;

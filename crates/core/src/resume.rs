@@ -3,7 +3,7 @@
 use crate::command::{Refusal, RefusalCode, refuse};
 use crate::engine::Engine;
 use crate::id::{AgentId, RuntimeId};
-use crate::runtime::{Conversation, Runtime};
+use crate::runtime::{Conversation, Left, Runtime};
 
 /// A conversation that can be gone on with.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub struct Resumable {
     pub runtime: RuntimeId,
     /// The name of that, if nobody else has it now.
     pub name: Option<String>,
+    /// Where that was when it ended.
+    pub left: Option<Left>,
 }
 
 impl Engine {
@@ -50,6 +52,7 @@ impl Engine {
             conversation: conversation.clone(),
             runtime: found.id.clone(),
             name: found.name.clone().filter(|name| self.name_is_free(name).is_ok()),
+            left: found.left.clone(),
         }))
     }
 

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::attention::AttentionRecord;
+use crate::details::Details;
 use crate::entries;
 use crate::event::{Ending, Health, ProcessState};
 use crate::facts::{Said, SourceRecord};
@@ -52,6 +53,9 @@ pub struct Runtime {
     pub process_state: (ProcessState, Timestamp),
     /// How and when it ended.
     pub ended: Option<(Ending, Timestamp)>,
+    /// Where it was when it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left: Option<Left>,
     /// The latest boot-clock reading heard.
     pub(crate) clock: HostClock,
     /// What its sources say.
@@ -61,6 +65,9 @@ pub struct Runtime {
     pub attention: AttentionRecord,
     /// The state as shown.
     pub verdict: Verdict,
+    /// What is shown beside it.
+    #[serde(default)]
+    pub details: Details,
     /// Grows by one whenever the verdict changes.
     pub state_version: u64,
     /// When the verdict last changed.
@@ -74,6 +81,15 @@ pub struct Conversation {
     pub id: String,
     /// The directory that the agent ran in.
     pub cwd: Option<String>,
+}
+
+/// Where a runtime was when it ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Left {
+    /// The socket of its tmux server.
+    pub socket: String,
+    /// The name of its session.
+    pub session_name: String,
 }
 
 /// What a verdict depends on besides the runtime itself.
@@ -120,10 +136,12 @@ impl Runtime {
             started_at: at,
             process_state: (ProcessState::Alive, at),
             ended: None,
+            left: None,
             clock: HostClock::default(),
             sources: BTreeMap::new(),
             attention: AttentionRecord::default(),
             verdict: resolve::unknown("no_signal", at),
+            details: Details::default(),
             state_version: 1,
             updated_at: at,
         }
@@ -165,6 +183,7 @@ impl Runtime {
         let judgement = resolve::judge(self, around);
         let called = attention.update(&judgement);
         let next_change = resolve::next_change(&judgement.facts, around.policy, around.now);
+        let details = Details::of(&judgement.facts, judgement.verdict.state);
         let verdict = judgement.verdict;
         self.attention = attention;
         let changed = verdict != self.verdict;
@@ -173,7 +192,9 @@ impl Runtime {
             self.state_version += 1;
             self.updated_at = around.now;
         }
-        Refreshed { changed: changed || called, next_change }
+        let is_detailed_otherwise = details != self.details;
+        self.details = details;
+        Refreshed { changed: changed || called || is_detailed_otherwise, next_change }
     }
 
     /// When what is shown may change by the mere passing of time.

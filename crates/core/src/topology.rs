@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::entries;
 use crate::event::{Ending, Health, Place, TargetKind};
 use crate::id::{PaneKey, RuntimeId, ServerId, TargetName};
-use crate::runtime::Runtime;
+use crate::runtime::{Left, Runtime};
 use crate::time::{Stamp, Timestamp};
 
 /// A place where commands run.
@@ -138,7 +138,7 @@ impl Topology {
                 if known.epoch != pane.epoch {
                     pane.epoch += 1;
                 }
-                runtime = Runtime { epoch: pane.epoch, ended: None, ..known };
+                runtime = Runtime { epoch: pane.epoch, ended: None, left: None, ..known };
             }
             None => {
                 pane.epoch += 1;
@@ -154,6 +154,10 @@ impl Topology {
         let runtime = self.runtimes.get_mut(id).filter(|runtime| runtime.is_live())?;
         runtime.end(how, at);
         let key = runtime.pane.clone();
+        let place = self.panes.get(&key).and_then(|pane| pane.place.as_ref());
+        runtime.left = place
+            .zip(self.servers.get(&key.server))
+            .map(|(place, server)| Left { socket: server.socket.clone(), session_name: place.session_name.clone() });
         if let Some(pane) = self.panes.get_mut(&key) {
             pane.runtime = None;
             pane.fence = Some(Stamp { boot: runtime.boot.clone(), ns: runtime.clock.latest() });

@@ -12,7 +12,9 @@ pub struct ResumeRequest {
     /// Which: a runtime that ended, by its id or the name it had, or the agent's own id of the conversation.
     #[serde(rename = "ref")]
     pub reference: String,
-    /// How it is started. Agent, name and directory are those of before unless given.
+    /// The directory to work in where it is not known in which one the agent was.
+    pub here: Option<String>,
+    /// How it is started. Agent, name, directory and session are those of before unless given.
     #[serde(flatten)]
     pub start: SpawnRequest,
 }

@@ -145,7 +145,8 @@ impl StartArgs {
             return Err(CommandError::new(ErrorCode::NotInPane, "this is not a tmux pane, so it has no session")
                 .hint("name a session with --session"));
         }
-        let beside = if self.session.is_none() { pane } else { None };
+        // What is started again has a session of its own to go to.
+        let beside = if self.session.is_none() && (here || self.window) { pane } else { None };
         let workspace = match self.workspace {
             None if !here => None,
             given => Some(absolute(given.unwrap_or_else(|| PathBuf::from(".")))?),

@@ -478,3 +478,50 @@ fn a_conversation_is_gone_on_with() {
     let (run, _) = resume("nobody");
     assert_eq!((run.code, run.error()["code"].as_str()), (4, Some("E_REF_NOT_FOUND")), "{run:#?}");
 }
+
+/// It goes back to where it was: the session and directory of before, though whoever asks is elsewhere.
+#[test]
+fn what_is_resumed_opens_where_it_was() {
+    let environment = TestEnvironment::with_tmux();
+    let tmux = environment.tmux();
+    install(&environment, "claude", &ready());
+    let workspace = environment.path("home").canonicalize().unwrap().display().to_string();
+    tmux.run(&["new-session", "-d", "-s", "not plain!", "-n", "base", "exec sleep 100000"]);
+    for (name, session) in [("api", "work"), ("web", "not plain!")] {
+        let dir = environment.agent_dir();
+        let variable = format!("AGENT_DIR={}", dir.display());
+        let caller = tmux.run(&["list-panes", "-t", "=not plain!:", "-F", "#{pane_id}"]);
+        let mut start =
+            command(&environment, &["spawn", "claude", "--name", name, "--workspace", &workspace, "--json"]);
+        start.args(["--env", &variable]);
+        if session == "work" {
+            start.args(["--session", "work"]);
+        } else {
+            start.env("TMUX", format!("{},1,0", tmux.path().display())).env("TMUX_PANE", &caller);
+        }
+        let started = Run::of(&mut start).ok().json();
+        assert_eq!(started["session_name"], session, "{started:#}");
+        let agent = FakeAgent::new(started["pane_id"].as_str().unwrap().to_owned(), dir);
+        let hook = serde_json::json!({"hook_event_name": "SessionStart", "session_id": format!("c-{name}")});
+        fs::write(environment.path("hook.json"), hook.to_string()).unwrap();
+        agent.run(&format!("{AGTMUX} hook claude <{}", environment.path("hook.json").display())).ok();
+        wait_for("the conversation to be kept", || {
+            let events = environment.agtmux(&["events"]).ok().stdout;
+            if events.contains(&format!("in conversation c-{name}")) { Ok(()) } else { Err(events) }
+        });
+        agent.tell("exit 0");
+        wait_for("the agent to be gone", || {
+            let gone = environment.agtmux(&["explain", name, "--json"]);
+            if gone.code == 4 { Ok(()) } else { Err(gone.stdout) }
+        });
+        let dir = environment.agent_dir();
+        let variable = format!("AGENT_DIR={}", dir.display());
+        // From a pane of yet another session.
+        let elsewhere = tmux.run(&["list-panes", "-t", "=main:", "-F", "#{pane_id}"]);
+        let mut again = command(&environment, &["resume", name, "--json", "--env", &variable]);
+        again.env("TMUX", format!("{},1,0", tmux.path().display())).env("TMUX_PANE", elsewhere.lines().next().unwrap());
+        let resumed = Run::of(&mut again).ok().json();
+        assert_eq!(resumed["session_name"], session, "{resumed:#}");
+        assert_eq!(pieces(&dir.join("said"))[..3], [&workspace, "--resume", &format!("c-{name}")]);
+    }
+}

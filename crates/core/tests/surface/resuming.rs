@@ -47,6 +47,22 @@ fn an_ended_agent_goes_on_by_id_name_or_conversation() {
     assert_eq!(answer(&world, "rt_zzz"), "nothing");
 }
 
+/// Where an agent was is known also when its pane went with it.
+#[test]
+fn it_is_remembered_in_which_session_an_agent_was() {
+    let mut world = World::default();
+    let (first, second) = (world.pane("local", "main", (0, "work"), 1), world.pane("local", "docs", (0, "work"), 2));
+    let (one, other) = (world.agent(&first, "claude", "idle"), world.agent(&second, "codex", "idle"));
+    named(&mut world, &one, "api", "c-1");
+    named(&mut world, &other, "web", "c-2");
+    world.apply(Fact::RuntimeEnded { runtime: one, how: Ending::Exited });
+    world.apply(Fact::PaneGone { pane: second });
+    for (text, session) in [("api", "main"), ("web", "docs")] {
+        let found = world.engine.resumable(text).unwrap().unwrap();
+        assert_eq!(found.left.unwrap().session_name, session, "{text}");
+    }
+}
+
 #[test]
 fn the_newest_of_a_name_is_meant_and_the_name_is_taken_over_only_if_free() {
     let mut world = World::default();
