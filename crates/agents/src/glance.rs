@@ -4,7 +4,7 @@
 //! likes. So a screen is read only where nobody tells better, and what was read is said once and taken back when it is
 //! no longer there.
 
-use agtmux_core::signal::{Evidence, Signal};
+use agtmux_core::signal::{Composer, Evidence, Signal, Work};
 use agtmux_core::state::{Confidence, Verdict};
 
 use crate::manifest::Manifest;
@@ -22,6 +22,20 @@ pub fn is_wanted(manifest: &Manifest, verdict: &Verdict) -> bool {
         Evidence::Guessed => Confidence::Low,
     };
     !manifest.complete.contains(&source) || verdict.confidence < usual
+}
+
+/// What a screen is looked at for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// It may know better than anybody how the agent stands.
+    State,
+    /// Somebody else tells every edge, and nothing of this: whether there is a draft, and why the agent does not move.
+    Details,
+}
+
+/// What the screen of an agent with that verdict is looked at for.
+pub fn purpose(manifest: &Manifest, verdict: &Verdict) -> Purpose {
+    if is_wanted(manifest, verdict) { Purpose::State } else { Purpose::Details }
 }
 
 /// What one runtime's screen said last.
@@ -52,10 +66,48 @@ impl Glance {
         news
     }
 
-    /// That what was last seen still holds, if anything does.
-    pub fn renewal(&self) -> Vec<Reading> {
-        if self.last.is_empty() { Vec::new() } else { vec![Reading::new(Signal::StillSo)] }
+    /// What a look adds that was not for the state. No state is told, and none is taken back.
+    pub fn details(&mut self, seen: Vec<Reading>) -> Vec<Reading> {
+        let seen = |kind: fn(&Signal) -> bool| seen.iter().find(|reading| kind(&reading.signal)).cloned();
+        let known = |kind: fn(&Signal) -> bool| self.last.iter().any(|reading| kind(&reading.signal));
+        let work = seen(is_standstill);
+        let composer = seen(|signal| matches!(signal, Signal::Composer { .. }));
+        let draft = composer.clone().filter(|reading| is_draft(&reading.signal));
+        let is_news = |reading: &Reading| !self.last.contains(reading);
+        let work_news = match &work {
+            Some(work) => Some(work.clone()).filter(is_news),
+            None => known(is_standstill).then(|| Reading::new(Signal::WorkEnded)),
+        };
+        let draft_news = match (&draft, known(is_draft)) {
+            (Some(draft), false) => Some(draft.clone()),
+            (None, true) => composer.or(Some(Reading::new(Signal::Composer { is: Composer::Hidden }))),
+            _ => None,
+        };
+        self.last = work.into_iter().chain(draft).collect();
+        work_news.into_iter().chain(draft_news).collect()
     }
+
+    /// That what was last seen still holds, if anything does.
+    pub fn renewal(&self, purpose: Purpose) -> Vec<Reading> {
+        match purpose {
+            // What the screen said of the state before somebody told better must not be renewed with it.
+            Purpose::Details => {
+                let is_detail = |signal: &Signal| is_standstill(signal) || is_draft(signal);
+                self.last.iter().filter(|reading| is_detail(&reading.signal)).cloned().collect()
+            }
+            Purpose::State if self.last.is_empty() => Vec::new(),
+            Purpose::State => vec![Reading::new(Signal::StillSo)],
+        }
+    }
+}
+
+/// Work in which an agent stands still.
+fn is_standstill(signal: &Signal) -> bool {
+    matches!(signal, Signal::Working { with: Work::Retrying { .. } | Work::Compacting })
+}
+
+fn is_draft(signal: &Signal) -> bool {
+    matches!(signal, Signal::Composer { is: Composer::Draft })
 }
 
 fn is_boundary(signal: &Signal) -> bool {
@@ -64,7 +116,7 @@ fn is_boundary(signal: &Signal) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use agtmux_core::signal::{Blocking, Composer, Source, Work};
+    use agtmux_core::signal::{Blocking, Source};
     use agtmux_core::state::State;
     use agtmux_core::time::Timestamp;
 
@@ -116,8 +168,36 @@ mod tests {
         assert_eq!(look(&[&running, &compacting]), std::slice::from_ref(&compacting));
         assert_eq!(look(&[&idle]), std::slice::from_ref(&idle));
         assert_eq!(look(&[]), [Reading::new(Signal::Withdrawn)]);
-        assert_eq!(glance.renewal(), []);
+        assert_eq!(glance.renewal(Purpose::State), []);
         glance.news(vec![dialog]);
-        assert_eq!(glance.renewal(), [Reading::new(Signal::StillSo)]);
+        assert_eq!(glance.renewal(Purpose::State), [Reading::new(Signal::StillSo)]);
+        assert_eq!(glance.renewal(Purpose::Details), [], "the question is not told again");
+    }
+
+    #[test]
+    fn details_tell_no_state() {
+        let running = Reading::new(Signal::TurnStarted);
+        let idle = Reading::new(Signal::Idle);
+        let composer = |is| Reading::new(Signal::Composer { is });
+        let retrying = |attempt: &str| {
+            let with = Work::Retrying { cause: agtmux_core::signal::Cause::Network };
+            Reading::new(Signal::Working { with }).with_message(attempt)
+        };
+        let mut glance = Glance::default();
+        let mut look = |seen: &[Reading]| glance.details(seen.to_vec());
+        assert_eq!(look(&[running.clone(), composer(Composer::Ready)]), []);
+        assert_eq!(
+            look(&[running.clone(), retrying("1/10"), composer(Composer::Draft)]),
+            [retrying("1/10"), composer(Composer::Draft)]
+        );
+        assert_eq!(look(&[running.clone(), retrying("1/10"), composer(Composer::Draft)]), []);
+        assert_eq!(look(&[running.clone(), retrying("2/10"), composer(Composer::Draft)]), [retrying("2/10")]);
+        assert_eq!(look(&[running, composer(Composer::Draft)]), [Reading::new(Signal::WorkEnded)]);
+        assert_eq!(look(&[idle.clone(), composer(Composer::Ghost)]), [composer(Composer::Ghost)], "the draft is gone");
+        assert_eq!(look(&[idle]), []);
+        assert_eq!(glance.renewal(Purpose::Details), []);
+        glance.details(vec![composer(Composer::Draft)]);
+        assert_eq!(glance.renewal(Purpose::Details), [composer(Composer::Draft)]);
+        assert_eq!(glance.details(Vec::new()), [composer(Composer::Hidden)]);
     }
 }

@@ -4,12 +4,15 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::attention::CallKind;
+use crate::details::Details;
 use crate::engine::Engine;
 use crate::event::{Health, Place, TargetKind};
+use crate::facts::SourceRecord;
 use crate::id::{AgentId, PaneKey, ProcessKey, RuntimeId, ServerId, SessionId, TargetName, WindowId};
 use crate::mail::{Busy, Hindrance};
 use crate::prompt::Prompt;
 use crate::runtime::Runtime;
+use crate::signal::Source;
 use crate::state::{State, Verdict};
 use crate::time::Timestamp;
 use crate::topology::{Pane, Target};
@@ -56,6 +59,23 @@ pub struct RuntimeRow {
     pub mail: Option<MailRow>,
     /// What it says it has to do.
     pub busy: Option<Busy>,
+    /// What is shown beside its state.
+    pub details: Details,
+    /// What its adapter has told so far.
+    pub heard: Heard,
+}
+
+/// What was heard of a runtime so far, at best.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Heard {
+    /// Nothing.
+    Nothing,
+    /// Only what no rule understands.
+    Unread,
+    /// What its screen shows, or a guess.
+    Screen,
+    /// What it reports itself.
+    Events,
 }
 
 /// Messages that wait for a runtime.
@@ -449,7 +469,19 @@ fn runtime_row(engine: &Engine, runtime: &Runtime) -> RuntimeRow {
         prompt: engine.shown_prompt(runtime),
         mail: mail_row(engine, &runtime.id),
         busy: engine.state().mail.busy.get(&runtime.id).cloned(),
+        details: runtime.details.clone(),
+        heard: heard(runtime),
     }
+}
+
+fn heard(runtime: &Runtime) -> Heard {
+    let of_source = |(source, record): (&Source, &SourceRecord)| match source {
+        _ if !record.usable && record.near_misses.count > 0 => Heard::Unread,
+        _ if !record.usable => Heard::Nothing,
+        Source::Screen | Source::Scrollback | Source::Llm => Heard::Screen,
+        _ => Heard::Events,
+    };
+    runtime.sources.iter().map(of_source).max().unwrap_or(Heard::Nothing)
 }
 
 fn mail_row(engine: &Engine, runtime: &RuntimeId) -> Option<MailRow> {

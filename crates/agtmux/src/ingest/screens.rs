@@ -1,4 +1,4 @@
-//! Looks at the screens of agents about which nobody tells better: those that [`glance::is_wanted`], when the [`schedule`]
+//! Looks at the screens of agents, for what [`glance::purpose`] says, when the [`schedule`]
 //! says so.
 
 mod schedule;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use agtmux_agents::glance;
+use agtmux_agents::glance::{self, Purpose};
 use agtmux_agents::screen::{self, Screen};
 use agtmux_agents::{Reading, detector};
 use agtmux_core::id::PaneId;
@@ -65,10 +65,12 @@ pub async fn run(handle: Handle, eyes: Eyes) {
                 }
                 let members = roster.borrow_and_update().clone();
                 let registry = shared.manifests.now();
-                let is_wanted = |member: &Member| {
-                    registry.get(member.agent.as_str()).is_some_and(|manifest| glance::is_wanted(manifest, &member.verdict))
+                let purpose = |member: &Member| {
+                    let manifest = registry.get(member.agent.as_str())?;
+                    let purpose = glance::purpose(manifest, &member.verdict);
+                    (purpose == Purpose::State || manifest.composer.is_some()).then_some(purpose)
                 };
-                schedule.meet(&members, is_wanted, Instant::now());
+                schedule.meet(&members, purpose, Instant::now());
             }
             () = at(schedule.next()) => {
                 let mut by_server: BTreeMap<PathBuf, Vec<Due>> = BTreeMap::new();
@@ -104,15 +106,18 @@ async fn look(shared: Arc<Shared>, socket: PathBuf, due: Vec<Due>) -> Vec<Looked
     // What is told of a screen was so when the look began. By the time it is told a hook may have said that something else began.
     let (looked_ns, captured) = shared.capture(&socket, &panes).await;
     let mut looked = Vec::with_capacity(due.len());
-    for Due { member, mut glance, look, at_rest, is_first } in due {
+    for Due { member, mut glance, look, at_rest, is_first, purpose } in due {
         if is_first && let Some(captured) = captured.get(&member.pane.pane) {
             shared.recover(&member, captured, looked_ns).await;
         }
         let news = match look {
-            Look::Renew => Some(glance.renewal()),
+            Look::Renew => Some(glance.renewal(purpose)),
             Look::Capture => {
                 let seen = captured.get(&member.pane.pane).and_then(|captured| shared.read(&member, captured));
-                seen.map(|seen| glance.news(seen))
+                seen.map(|seen| match purpose {
+                    Purpose::State => glance.news(seen),
+                    Purpose::Details => glance.details(seen),
+                })
             }
         };
         let outcome = match &news {

@@ -22,7 +22,7 @@ fn agent_with_status_file(environment: &TestEnvironment) -> FakeAgent {
 }
 
 /// A line of shell that writes Claude's session file as Claude would, for the shell's own process.
-fn session(status: &str, waiting_for: &str, at: u32) -> String {
+pub(crate) fn session(status: &str, waiting_for: &str, at: u32) -> String {
     format!(
         "mkdir -p $HOME/.claude/sessions; set -- $(cat /proc/$$/stat); \
          echo '{{\"pid\":'$$',\"procStart\":\"'${{22}}'\",\"sessionId\":\"aa04\",\"status\":\"{status}\",\

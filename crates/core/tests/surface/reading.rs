@@ -1,11 +1,12 @@
 //! What is read from an engine: references, lists and their sums.
 
-use crate::world::World;
+use crate::world::{World, signal};
 use agtmux_core::engine::Engine;
 use agtmux_core::event::{Ending, Fact};
 use agtmux_core::id::{AgentId, TargetName};
 use agtmux_core::query::{self, Grouping, PaneFilter, Sort, StateCounts};
 use agtmux_core::reference::pane_ref;
+use agtmux_core::signal::{Cause, Composer, Signal, Source, Work};
 use agtmux_core::state::State;
 
 fn world() -> World {
@@ -189,4 +190,36 @@ fn a_summary_names_every_state() {
 
 fn counts(counts: &StateCounts) -> String {
     counts.iter().map(|(state, count)| format!("{} {count}", state.name())).collect::<Vec<_>>().join(", ")
+}
+
+/// What is shown beside a state comes from whoever spoke last of it, and goes with it.
+#[test]
+fn details_are_shown_as_long_as_they_hold() {
+    let mut world = World::default();
+    let pane = world.pane("local", "main", (0, "work"), 1);
+    let runtime = world.agent(&pane, "claude", "running");
+    let mut n = 1_000;
+    let mut shown = |said: Option<(Signal, &str)>| {
+        if let Some((said, message)) = said {
+            n += 1;
+            let mut event = signal(TargetName::local(), Some(runtime.clone()), n, said);
+            event.source = Source::Screen;
+            event.message = (!message.is_empty()).then(|| message.to_owned());
+            world.apply(Fact::Signal(Box::new(event)));
+        }
+        let row = query::pane(&world.engine, &pane).unwrap().runtime.unwrap();
+        (row.verdict.reason, row.details.draft, row.details.doing.unwrap_or_default())
+    };
+    let composer = |is| Some((Signal::Composer { is }, ""));
+    let retrying = |message| Some((Signal::Working { with: Work::Retrying { cause: Cause::Network } }, message));
+    let is = |reason: &str, draft, doing: &str| (reason.to_owned(), draft, doing.to_owned());
+    assert_eq!(shown(None), is("turn_active", false, ""));
+    assert_eq!(shown(composer(Composer::Draft)), is("turn_active", true, ""));
+    assert_eq!(shown(retrying("529 · Retrying · attempt 4/10")), is("retrying", true, "529 · Retrying · attempt 4/10"));
+    assert_eq!(shown(retrying("")), is("retrying", true, "retrying: network"));
+    assert_eq!(shown(composer(Composer::Ghost)), is("retrying", false, "retrying: network"));
+    assert_eq!(shown(Some((Signal::Working { with: Work::Compacting }, ""))), is("compacting", false, "compacting"));
+    assert_eq!(shown(Some((Signal::WorkEnded, ""))), is("turn_active", false, ""));
+    assert_eq!(shown(Some((Signal::Background { count: 2 }, ""))), is("turn_active", false, "2 background tasks"));
+    assert_eq!(shown(Some((Signal::Background { count: 0 }, ""))), is("turn_active", false, ""));
 }

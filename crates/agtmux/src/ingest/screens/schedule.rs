@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agtmux_agents::glance::Glance;
+use agtmux_agents::glance::{Glance, Purpose};
 use agtmux_core::id::PaneKey;
 use tokio::time::Instant;
 
@@ -32,6 +32,9 @@ const DEAF: Duration = Duration::from_secs(2);
 /// What a screen says is renewed this often, well within the time it holds. A pane that was not painted need not be
 /// looked at for that.
 const RENEW: Duration = Duration::from_secs(60);
+
+/// A screen that is looked at for details alone is looked at no more often than this.
+const DETAILS_PAUSE: Duration = Duration::from_secs(4);
 
 /// A new agent is given so long to paint its first screen.
 const FIRST_LOOK: Duration = Duration::from_millis(500);
@@ -57,6 +60,8 @@ pub(super) struct Due {
     pub(super) at_rest: bool,
     /// Nobody looked at it before.
     pub(super) is_first: bool,
+    /// What it is looked at for.
+    pub(super) purpose: Purpose,
 }
 
 /// A screen that was looked at.
@@ -95,7 +100,10 @@ pub(super) struct Schedule {
 
 struct Watched {
     member: Arc<Member>,
-    wanted: bool,
+    /// What it is looked at for; none if it is not to be looked at.
+    purpose: Option<Purpose>,
+    /// It is not looked at before.
+    not_before: Option<Instant>,
     /// Tells of new paint; none before the pane's output was first heard.
     paint: Option<Paint>,
     /// Since when it was painted without having been looked at.
@@ -123,7 +131,7 @@ impl Schedule {
     }
 
     /// These are the agents now, and some are to be looked at.
-    pub(super) fn meet(&mut self, members: &Roster, is_wanted: impl Fn(&Member) -> bool, now: Instant) {
+    pub(super) fn meet(&mut self, members: &Roster, purpose: impl Fn(&Member) -> Option<Purpose>, now: Instant) {
         let mut known = std::mem::take(&mut self.panes);
         for member in members.values() {
             let before = known.remove(&member.pane);
@@ -135,12 +143,17 @@ impl Schedule {
                     Watched::new(member.clone(), paint.or_else(|| self.vacant.remove(&member.pane)), now)
                 }
             };
-            let was_wanted = std::mem::replace(&mut watched.wanted, is_wanted(member));
+            let before = std::mem::replace(&mut watched.purpose, purpose(member));
             watched.member = member.clone();
-            match (watched.wanted, was_wanted) {
-                (false, _) => watched.due = None,
-                (true, false) => watched.look_soon(now + if is_new { FIRST_LOOK } else { REST }),
-                (true, true) => {}
+            match (watched.purpose, before) {
+                (is, was) if is == was => {}
+                (None, _) => watched.due = None,
+                (Some(_), _) if is_new => watched.look_soon(now + FIRST_LOOK),
+                (Some(Purpose::State), _) => {
+                    watched.not_before = None;
+                    watched.look_soon(now + REST);
+                }
+                (Some(Purpose::Details), _) => watched.due = watched.unseen_since.map(|_| now + DETAILS_PAUSE),
             }
             self.panes.insert(member.pane.clone(), watched);
         }
@@ -172,13 +185,20 @@ impl Schedule {
                 watched.look_soon(now + watched.rest);
                 continue;
             }
-            let Some(glance) = watched.glance.take() else {
+            let (Some(glance), Some(purpose)) = (watched.glance.take(), watched.purpose) else {
                 continue;
             };
             let is_unseen = watched.unseen_since.take().is_some() || watched.paint.is_none();
             let look = if is_unseen { Look::Capture } else { Look::Renew };
             let is_first = !std::mem::replace(&mut watched.was_looked_at, true);
-            looks.push(Due { member: watched.member.clone(), glance, look, at_rest: !is_being_painted, is_first });
+            looks.push(Due {
+                member: watched.member.clone(),
+                glance,
+                look,
+                at_rest: !is_being_painted,
+                is_first,
+                purpose,
+            });
         }
         looks
     }
@@ -202,13 +222,21 @@ impl Schedule {
                 watched.unseen_since.get_or_insert(now);
             }
         }
-        let again = match (&watched.paint, watched.unseen_since) {
-            _ if looked.outcome == Outcome::Failed => DEAF,
-            (None, _) => DEAF,
-            (Some(_), Some(_)) => watched.rest,
-            (Some(_), None) => RENEW,
+        watched.not_before = (watched.purpose == Some(Purpose::Details)).then(|| now + DETAILS_PAUSE);
+        let is_unseen = watched.unseen_since.is_some();
+        let has_details = watched.glance.as_ref().is_some_and(|glance| !glance.renewal(Purpose::Details).is_empty());
+        let again = match (watched.purpose, &watched.paint) {
+            // Where nothing is shown that has to be renewed, the next paint tells.
+            (Some(Purpose::Details), _) if !is_unseen => has_details.then_some(RENEW),
+            (Some(Purpose::Details), None) => None,
+            _ if looked.outcome == Outcome::Failed => Some(DEAF),
+            (_, None) => Some(DEAF),
+            (_, Some(_)) if is_unseen => Some(watched.rest),
+            (_, Some(_)) => Some(RENEW),
         };
-        watched.look_soon(now + again);
+        if let Some(again) = again {
+            watched.look_soon(now + again);
+        }
     }
 }
 
@@ -216,7 +244,8 @@ impl Watched {
     fn new(member: Arc<Member>, paint: Option<Paint>, now: Instant) -> Self {
         Self {
             member,
-            wanted: false,
+            purpose: None,
+            not_before: None,
             paint,
             unseen_since: Some(now),
             due: None,
@@ -229,7 +258,8 @@ impl Watched {
 
     /// Looks at it no later than then, if at all.
     fn look_soon(&mut self, then: Instant) {
-        if self.wanted {
+        if self.purpose.is_some() {
+            let then = self.not_before.map_or(then, |not_before| then.max(not_before));
             self.due = Some(self.due.map_or(then, |due| due.min(then)));
         }
     }

@@ -19,12 +19,15 @@ struct Stage {
     roster: Roster,
     /// The panes that nobody wants to have looked at.
     unwanted: BTreeSet<PaneKey>,
+    /// The panes of which somebody else knows the state.
+    known: BTreeSet<PaneKey>,
 }
 
 impl Stage {
     fn new() -> Self {
-        let (schedule, roster, unwanted) = (Schedule::default(), Roster::default(), BTreeSet::new());
-        Self { schedule, begun: Instant::now(), now: 0, roster, unwanted }
+        let (schedule, roster, unwanted, known) =
+            (Schedule::default(), Roster::default(), BTreeSet::new(), BTreeSet::new());
+        Self { schedule, begun: Instant::now(), now: 0, roster, unwanted, known }
     }
 
     /// A stage with an agent that was looked at, is heard and rests.
@@ -48,8 +51,11 @@ impl Stage {
     }
 
     fn meet(&mut self) {
-        let is_wanted = |member: &Member| !self.unwanted.contains(&member.pane);
-        self.schedule.meet(&self.roster, is_wanted, self.time());
+        let purpose = |member: &Member| {
+            let purpose = if self.known.contains(&member.pane) { Purpose::Details } else { Purpose::State };
+            (!self.unwanted.contains(&member.pane)).then_some(purpose)
+        };
+        self.schedule.meet(&self.roster, purpose, self.time());
     }
 
     /// The pane is painted, and that is told if nobody has been told yet.
@@ -291,4 +297,27 @@ fn each_pane_has_its_own_time() {
     stage.roster.clear();
     stage.meet();
     assert_eq!(stage.pause(), None);
+}
+
+/// Where somebody else tells every edge, a screen is looked at when it was painted, seldom, and never just so.
+#[test]
+fn details_are_looked_at_seldom() {
+    let mut stage = Stage::new();
+    stage.known.insert(pane(0));
+    stage.live(0, "rt0");
+    assert_eq!(stage.look_after(FIRST_LOOK, Outcome::Same), [(0, Look::Capture)]);
+    assert_eq!(stage.pause(), None, "an agent at rest costs nothing");
+    let paint = paint(0);
+    stage.paint(&paint);
+    assert_eq!(stage.pause(), Some(DETAILS_PAUSE));
+    stage.after(DETAILS_PAUSE / 2);
+    stage.paint(&paint);
+    stage.after(DETAILS_PAUSE / 2);
+    assert_eq!(stage.look_after(REST, Outcome::Same), [(0, Look::Capture)]);
+    assert_eq!(stage.pause(), None);
+    // Nobody tells the state any more: then it is looked at as any other.
+    stage.known.clear();
+    stage.meet();
+    assert_eq!(stage.look_after(REST, Outcome::News), [(0, Look::Renew)]);
+    assert_eq!(stage.pause(), Some(RENEW));
 }
