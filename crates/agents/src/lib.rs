@@ -11,6 +11,7 @@
 pub mod answer;
 pub mod approve;
 pub mod aside;
+mod capabilities;
 mod command_line;
 pub mod detector;
 mod discover;
@@ -36,6 +37,7 @@ pub mod transcript;
 pub mod translate;
 mod ttl;
 
+pub use capabilities::{Capabilities, HooksTell};
 pub use detector::{Sighting, SignalDetector};
 pub use discover::{Found, Look, Process, explain, identify, is_helper};
 pub use manifest::{CONTRACT, Manifest, ManifestError, ProcessRules};

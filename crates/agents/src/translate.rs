@@ -25,6 +25,7 @@ use std::collections::BTreeMap;
 use agtmux_core::signal::Signal;
 use serde_json::Value;
 
+use crate::capabilities::HooksTell;
 use crate::reading::Reading;
 pub use claude::session_file::{SessionRecord, claude_session_file};
 pub use claude::transcript::claude_transcript_line;
@@ -51,6 +52,19 @@ pub struct Translation {
     /// Why the event is not about the conversation that the person sees, if it is not. It then has no readings, and
     /// its session must not be taken for that of the pane.
     pub foreign: Option<&'static str>,
+}
+
+/// What the hooks of an agent tell; none for an agent whose hooks are not understood.
+pub fn hooks_tell(agent: &str) -> Option<HooksTell> {
+    let all = HooksTell { approval: true, input: true, completed: true };
+    Some(match agent {
+        "claude" | "codex" | "copilot" | "opencode" => all,
+        // The hook at the end of a turn does not say how it ended.
+        "gemini" => HooksTell { completed: false, ..all },
+        // The hooks before a command run before it is decided whether the person is asked.
+        "cursor" => HooksTell { approval: false, input: false, ..all },
+        _ => return None,
+    })
 }
 
 /// What one payload means, as if nothing had been said before it. Where payloads come one after another, a

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use agtmux::accuracy::Selection;
 use agtmux_wire::error::ErrorCode;
-use agtmux_wire::{daemon, error, event, explain, list, stream, target};
+use agtmux_wire::{agent, daemon, error, event, explain, list, stream, target};
 use schemars::schema_for;
 use serde_json::Value;
 
@@ -42,7 +42,8 @@ fn openapi() {
 
 #[test]
 fn schemas() {
-    let schemas: [(&str, Value); 12] = [
+    let schemas: [(&str, Value); 13] = [
+        ("agent-list", schema_for!(agent::AgentList).into()),
         ("pane-list", schema_for!(list::PaneList).into()),
         ("window-list", schema_for!(list::WindowList).into()),
         ("session-list", schema_for!(list::SessionList).into()),

@@ -8,6 +8,7 @@
 
 pub mod action;
 pub mod adopt;
+pub mod agent;
 pub mod approve;
 pub mod attach;
 pub mod audit;

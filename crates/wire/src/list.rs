@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::action::PromptItem;
+use crate::agent::AdapterItem;
 use crate::busy::BusyItem;
 
 /// A list with what was asked for, what it adds up to, and what could not be asked.
@@ -169,6 +170,15 @@ pub struct PaneItem {
     /// What it says it has to do between its turns.
     #[serde(default)]
     pub busy: Option<BusyItem>,
+    /// Somebody's unsent text is in its composer.
+    #[serde(default)]
+    pub draft: bool,
+    /// Why it does not move, or what goes on beside the turn: `529 Overloaded · Retrying · attempt 4/10`, `compacting`, `1 background task`.
+    #[serde(default)]
+    pub detail: Option<String>,
+    /// What can be known of the agent, and how that works out.
+    #[serde(default)]
+    pub adapter: Option<AdapterItem>,
     /// The working directory of the pane's foreground process.
     pub cwd: Option<String>,
     /// The pane's title.

@@ -1,5 +1,6 @@
 //! From the domain to the wire. The only place where the two meet.
 
+use agtmux_agents::Capabilities;
 use agtmux_core::action::{ActionFact, Step};
 use agtmux_core::event::{Fact, TargetKind};
 use agtmux_core::mail::{Busy, MailFact, MailId, Transition};
@@ -7,6 +8,7 @@ use agtmux_core::prompt::Prompt;
 use agtmux_core::query::{self, PaneRow, SessionRow, StateCounts, WindowRow};
 use agtmux_core::time::Timestamp;
 use agtmux_wire::action::PromptItem;
+use agtmux_wire::agent::{self, AdapterItem};
 use agtmux_wire::busy::BusyItem;
 use agtmux_wire::error::ErrorCode;
 use agtmux_wire::list::{
@@ -17,6 +19,7 @@ use agtmux_wire::mail::MessageParty;
 use agtmux_wire::stream::{AttentionCall, Frame, MessageEvent, RemovedPane};
 use agtmux_wire::{SCHEMA_VERSION, list, target};
 
+use super::agents::adapter_health;
 use crate::daemon::publish::{Change, Identity};
 use crate::daemon::world::{LOCAL, PaneView, World};
 
@@ -27,7 +30,7 @@ pub fn time(at: Timestamp) -> String {
 
 /// A pane.
 pub fn pane(view: &PaneView) -> PaneItem {
-    let PaneView { row, surface, socket } = view;
+    let PaneView { row, surface, socket, capabilities } = view;
     let runtime = row.runtime.as_ref();
     let verdict = runtime.map(|runtime| &runtime.verdict);
     PaneItem {
@@ -64,9 +67,33 @@ pub fn pane(view: &PaneView) -> PaneItem {
             from: mail.from.iter().cloned().collect(),
         }),
         busy: runtime.and_then(|runtime| runtime.busy.as_ref()).map(busy),
+        draft: runtime.is_some_and(|runtime| runtime.details.draft),
+        detail: runtime.and_then(|runtime| runtime.details.doing.clone()),
+        adapter: runtime.zip(*capabilities).map(|(runtime, capabilities)| AdapterItem {
+            capabilities: self::capabilities(capabilities),
+            health: adapter_health(capabilities, runtime.heard).name().to_owned(),
+        }),
         cwd: surface.cwd.clone(),
         title: surface.title.clone(),
         command: surface.command.clone(),
+    }
+}
+
+/// What can be known of an agent.
+pub const fn capabilities(capabilities: Capabilities) -> agent::Capabilities {
+    let Capabilities {
+        event_driven,
+        polling_required,
+        supports_waiting_approval,
+        supports_waiting_input,
+        supports_completed,
+    } = capabilities;
+    agent::Capabilities {
+        event_driven,
+        polling_required,
+        supports_waiting_approval,
+        supports_waiting_input,
+        supports_completed,
     }
 }
 

@@ -3,6 +3,7 @@
 //! It knows the wire types and the daemon's [`Handle`]; every rule lives behind that.
 
 pub mod actions;
+pub mod agents;
 pub mod answer;
 pub mod audit;
 pub mod busy;

@@ -3,8 +3,8 @@
 use agtmux_wire::audit;
 use agtmux_wire::error::ErrorCode;
 use agtmux_wire::{
-    DAEMON_HEADER, PROGRAM_REPLACED, TMUX_SOCKET_HEADER, action, adopt, approve, attach, busy, daemon, event, explain,
-    inbox, kill, list, mail, next, resume, send, spawn, stream, target, view_output, worktree,
+    DAEMON_HEADER, PROGRAM_REPLACED, TMUX_SOCKET_HEADER, action, adopt, agent, approve, attach, busy, daemon, event,
+    explain, inbox, kill, list, mail, next, resume, send, spawn, stream, target, view_output, worktree,
 };
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
@@ -103,6 +103,15 @@ pub fn table() -> Vec<Route> {
             body: None,
             answer: of::<list::SessionList>(),
             handler: |method| on(method, super::sessions::list),
+        },
+        Route {
+            method: Method::Get,
+            path: "/v1/agents",
+            summary: "The agents that are known, what can be known of each, and how that works out",
+            query: None,
+            body: None,
+            answer: of::<agent::AgentList>(),
+            handler: |method| on(method, super::agents::list),
         },
         Route {
             method: Method::Get,

@@ -1,11 +1,13 @@
 //! `agtmux agents list|explain|test`.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use agtmux_agents::screen::{Cursor, Foreground, Screen, ScreenContext, ScreenReading, read};
-use agtmux_agents::{Entry, Manifest, Origin, Registry};
+use agtmux_agents::{Capabilities, Entry, Manifest, Origin, Registry};
+use agtmux_wire::agent::AgentList;
 use agtmux_wire::error::ErrorCode;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -13,6 +15,7 @@ use serde_json::{Value, json};
 use super::agents_text;
 use super::{Context, output};
 use crate::accuracy::Recording;
+use crate::client::follow::is_gone;
 use crate::daemon::startup::user_manifests;
 use crate::error::CommandError;
 
@@ -69,26 +72,39 @@ pub struct TestArgs {
     json: bool,
 }
 
-pub fn run(verb: AgentsVerb, context: &Context) -> Result<(), CommandError> {
+pub async fn run(verb: AgentsVerb, context: &Context) -> Result<(), CommandError> {
     let (registry, problems) = Registry::with_user(user_manifests(&context.paths.config_dir));
     for problem in &problems {
         output::remark(&format!("left out {problem}"));
     }
     match verb {
-        AgentsVerb::List(args) => list(&registry, &args, context),
+        AgentsVerb::List(args) => list(&registry, &args, context).await,
         AgentsVerb::Explain(args) => explain(&registry, &args),
         AgentsVerb::Test(args) => test(&registry, &args),
     }
 }
 
-fn list(registry: &Registry, args: &ListArgs, context: &Context) -> Result<(), CommandError> {
+async fn list(registry: &Registry, args: &ListArgs, context: &Context) -> Result<(), CommandError> {
+    // How they fare only a daemon knows; what can be known of them is known without one.
+    let fares = match context.quiet_client().get::<AgentList>("/v1/agents").await {
+        Ok(list) => list.items.into_iter().map(|item| (item.agent.clone(), item)).collect(),
+        // A daemon that is older than this program knows nothing of it.
+        Err(error) if is_gone(&error) || error.code == ErrorCode::NoSuchRoute => BTreeMap::new(),
+        Err(error) => return Err(error),
+    };
     if !args.json {
-        return output::print(&agents_text::list(registry, context.color));
+        return output::print(&agents_text::list(registry, &fares, context.color));
     }
     let agents: Vec<Value> = registry
         .list()
         .map(|Entry { manifest, origin }| {
+            let fares = fares.get(&manifest.id);
+            let capabilities: BTreeMap<_, _> = Capabilities::of(manifest).flags().into();
             json!({
+                "contract": manifest.contract,
+                "capabilities": capabilities,
+                "health": fares.map(|fares| &fares.health),
+                "runtimes": fares.map(|fares| fares.runtimes),
                 "agent": manifest.id,
                 "name": manifest.name,
                 "origin": agents_text::origin(&manifest.id, origin),

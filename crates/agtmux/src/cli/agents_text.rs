@@ -1,16 +1,18 @@
 //! What `agtmux agents` shows to people.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use agtmux_agents::screen::{Condition, Rule, ScreenReading};
-use agtmux_agents::{Entry, Origin, Registry};
+use agtmux_agents::{Capabilities, Entry, Origin, Registry};
+use agtmux_wire::agent::AgentItem;
 
 use super::output::printable;
 use super::table::Sheet;
 
 /// The table of agents.
-pub(super) fn list(registry: &Registry, color: bool) -> String {
-    let mut sheet = Sheet::new(&["AGENT", "NAME", "FROM", "TESTED WITH", "SCREEN"], color);
+pub(super) fn list(registry: &Registry, fares: &BTreeMap<String, AgentItem>, color: bool) -> String {
+    let mut sheet = Sheet::new(&["AGENT", "NAME", "FROM", "TESTED WITH", "SCREEN", "TELLS", "HEALTH"], color);
     for Entry { manifest, origin } in registry.list() {
         let tested = if manifest.is_tested() { manifest.recorded.join(", ") } else { "untested".to_owned() };
         let from = match origin {
@@ -19,9 +21,18 @@ pub(super) fn list(registry: &Registry, color: bool) -> String {
         };
         let composer = if manifest.composer.is_some() { "composer" } else { "no composer" };
         let screen = format!("{composer}, {} rules", manifest.screen.in_order().len());
-        sheet.row(None, &[manifest.id.clone(), manifest.name.clone(), from, tested, screen]);
+        let health = fares.get(&manifest.id).map_or_else(|| "-".to_owned(), |fares| fares.health.clone());
+        let tells = tells(Capabilities::of(manifest));
+        sheet.row(None, &[manifest.id.clone(), manifest.name.clone(), from, tested, screen, tells, health]);
     }
     sheet.render()
+}
+
+/// What can be known of an agent, in words.
+pub(super) fn tells(capabilities: Capabilities) -> String {
+    let words = ["events", "polling", "approval", "input", "completed"];
+    let set = capabilities.flags().into_iter().zip(words).filter(|((_, is_set), _)| *is_set).map(|(_, word)| word);
+    set.collect::<Vec<_>>().join(" ")
 }
 
 /// Where a description comes from, in a word.
@@ -49,6 +60,7 @@ pub(super) fn explain(entry: &Entry) -> String {
     line("tested with", &tested);
     line("programs", &manifest.process.programs.join(", "));
     line("packages", &manifest.process.packages.join(", "));
+    line("tells", &tells(Capabilities::of(manifest)));
     line("composer", manifest.composer.as_ref().map_or("is not recognised: nothing is typed", |_| "is recognised"));
     text.push_str("\nrules, in the order in which they are tried; the first that tells a state counts\n");
     for rule in manifest.screen.in_order() {

@@ -8,6 +8,7 @@ use std::process::Command;
 use agtmux_agents::setup::{Installed, Scope, Wish};
 use agtmux_agents::{ManifestProblem, Registry};
 use agtmux_tmux::server;
+use agtmux_wire::agent::{AgentItem, AgentList};
 use agtmux_wire::daemon::{DaemonStatus, HookFigures};
 use agtmux_wire::error::ErrorCode;
 use clap::Args;
@@ -75,6 +76,7 @@ pub async fn run(args: DoctorArgs, context: &Context) -> Result<(), CommandError
     findings.extend(versions::findings(&registry, context).await);
     findings.push(open_files());
     findings.extend(daemon(context).await);
+    findings.extend(adapters(context).await);
     let failed = findings.iter().filter(|finding| finding.status == Status::Fail).count();
     if args.json {
         output::print_json(&serde_json::json!({ "schema_version": agtmux_wire::SCHEMA_VERSION, "items": findings }))?;
@@ -245,6 +247,37 @@ async fn daemon(context: &Context) -> Vec<Finding> {
         }
         Err(error) => vec![of_error(CHECK, error)],
     }
+}
+
+/// How the adapters of the agents that run fare.
+async fn adapters(context: &Context) -> Option<Finding> {
+    const CHECK: &str = "adapters";
+    // Whether there is a daemon was found out before.
+    let agents: AgentList = context.quiet_client().get("/v1/agents").await.ok()?;
+    let used: Vec<_> = agents.items.iter().filter(|agent| agent.runtimes > 0).collect();
+    if used.is_empty() {
+        return Some(ok(CHECK, "no agent runs"));
+    }
+    let told = |agent: &AgentItem| {
+        let flags = agent.capabilities;
+        let words = [
+            (flags.event_driven, "events"),
+            (flags.polling_required, "polling"),
+            (flags.supports_waiting_approval, "approval"),
+            (flags.supports_waiting_input, "input"),
+            (flags.supports_completed, "completed"),
+        ];
+        let words: Vec<_> = words.iter().filter(|(is_set, _)| *is_set).map(|(_, word)| *word).collect();
+        format!("{} {} ({})", agent.agent, agent.health, words.join(" "))
+    };
+    let detail = used.iter().map(|agent| told(agent)).collect::<Vec<_>>().join(", ");
+    let bad: Vec<_> = used.iter().filter(|agent| matches!(agent.health.as_str(), "degraded" | "unsupported")).collect();
+    if bad.is_empty() {
+        return Some(ok(CHECK, detail));
+    }
+    let names: Vec<_> = bad.iter().map(|agent| agent.agent.as_str()).collect();
+    let fix = format!("agtmux setup {}; agents that run already have to be started again", names.join(" "));
+    Some(finding(CHECK, Status::Warn, detail, fix))
 }
 
 fn hooks(figures: &HookFigures) -> Finding {

@@ -279,7 +279,11 @@ pub fn who(pane: &PaneItem) -> String {
 fn message(pane: &PaneItem) -> String {
     let said = pane.attention.message.clone().or_else(|| told_title(pane));
     let mail = pane.mail.as_ref().map(|mail| format!("[{}]", waiting(mail)));
-    [said, busy(pane), mail].into_iter().flatten().collect::<Vec<_>>().join(" ")
+    // The state may say the same already.
+    let detail =
+        pane.detail.as_ref().filter(|detail| said.as_ref() != Some(detail)).map(|detail| format!("[{detail}]"));
+    let draft = pane.draft.then(|| "[draft]".to_owned());
+    [said, detail, draft, busy(pane), mail].into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
 /// What an agent says it has to do between its turns.

@@ -254,7 +254,7 @@ async fn dispatch(verb: Verb, context: &Context) -> Result<(), CommandError> {
         Verb::Daemon(verb) => daemon::control(verb, context).await,
         Verb::Doctor(args) => doctor::run(args, context).await,
         Verb::Demo(args) => demo::run(args, context).await,
-        Verb::Agents(verb) => agents::run(verb, context),
+        Verb::Agents(verb) => agents::run(verb, context).await,
         Verb::Bench(verb) => bench::run(verb, context),
         Verb::Completions(args) => completions::run(&args),
     }

@@ -127,6 +127,7 @@ pub async fn start(options: &Options) -> Result<Started, CommandError> {
             troubles: BTreeMap::new(),
             permissions: loaded.config.policy.permissions(),
             mail_policy: loaded.config.mail.policy(),
+            manifests: manifests.clone(),
             start_notes: notes,
             about: About {
                 started_at: clock.now(),

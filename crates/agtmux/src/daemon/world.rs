@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use agtmux_agents::Capabilities;
 use agtmux_core::engine::Engine;
 use agtmux_core::event::TargetKind;
 use agtmux_core::id::{PaneKey, RuntimeId, ServerId, TargetName};
@@ -16,6 +17,7 @@ use agtmux_wire::error::ErrorCode;
 use super::roster::Conversation;
 use crate::error::CommandError;
 use crate::platform::Program;
+use crate::target::manifests::Manifests;
 use crate::target::observation::{Connection, StreamFigures, Surface};
 
 /// The name of the target that is this host.
@@ -41,6 +43,8 @@ pub struct World {
     pub permissions: Permissions,
     /// Whom agents may write to.
     pub mail_policy: MailPolicy,
+    /// What agents look like.
+    pub manifests: Manifests,
     /// What was odd at the start: warnings on configuration and manifests.
     pub start_notes: Vec<String>,
     /// Fixed facts about this daemon.
@@ -84,6 +88,8 @@ pub struct PaneView {
     pub surface: Surface,
     /// The socket of its server.
     pub socket: String,
+    /// What can be known of the agent in it, if its manifest is there.
+    pub capabilities: Option<Capabilities>,
 }
 
 impl World {
@@ -100,7 +106,9 @@ impl World {
     fn view(&self, row: PaneRow) -> PaneView {
         let surface = self.surfaces.get(&row.pane).cloned().unwrap_or_default();
         let socket = self.socket_of(&row.pane.server).unwrap_or_default();
-        PaneView { row, surface, socket }
+        let agent = row.runtime.as_ref().map(|runtime| runtime.agent.as_str());
+        let capabilities = agent.and_then(|agent| self.manifests.now().get(agent).map(Capabilities::of));
+        PaneView { row, surface, socket, capabilities }
     }
 
     fn socket_of(&self, server: &ServerId) -> Option<String> {

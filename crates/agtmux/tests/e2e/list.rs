@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::common::{TestEnvironment, redacted};
+use crate::common::{PROMISED, SCRIPT, TestEnvironment, redacted};
 
 /// Two agents in two sessions, one of which has said something, and panes without an agent.
 fn scene() -> TestEnvironment {
@@ -55,6 +55,35 @@ fn documents_keep_their_contract() {
         assert_eq!(states, all, "summary of {name}");
         assert_snapshot!(format!("{name}_json"), stable(document, &environment));
     }
+}
+
+/// What runs in a pane, and where, is known soon after the pane is there, and soon after it changes.
+#[test]
+fn command_and_directory_are_known_soon() {
+    let environment = TestEnvironment::with_tmux();
+    environment.start_daemon();
+    let tmux = environment.tmux();
+    let home = environment.path("home").canonicalize().unwrap().display().to_string();
+    let shows = |pane: &str, command: &str, cwd: &str| {
+        environment.wait_for_pane_within(PROMISED, pane, &format!("{command} in {cwd}"), |pane| {
+            pane["command"] == command && pane["cwd"] == cwd
+        });
+    };
+    let format = ["-P", "-F", "#{pane_id}"];
+    let pane =
+        tmux.run(&[&["new-window", "-d", "-t", "=main:", "-c", &home], &format[..], &["exec sleep 100000"]].concat());
+    shows(&pane, "sleep", &home);
+    let many: Vec<_> = (0..12)
+        .map(|_| tmux.run(&[&["new-window", "-d", "-c", "/"], &format[..], &["exec sleep 100000"]].concat()))
+        .collect();
+    many.iter().for_each(|pane| shows(pane, "sleep", "/"));
+    // An agent that is started by a shell that was there before.
+    let shell = tmux.run(&[&["new-window", "-d", "-c", &home], &format[..], &["exec sh"]].concat());
+    shows(&shell, "sh", &home);
+    let dir = environment.agent_dir();
+    let program = environment.program("claude", SCRIPT);
+    tmux.keys(&shell, &[&format!("cd /; AGENT_DIR={} exec {}", dir.display(), program.display()), "Enter"]);
+    shows(&shell, "sh", "/");
 }
 
 #[test]

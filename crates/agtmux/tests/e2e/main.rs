@@ -8,6 +8,7 @@
 
 mod common;
 
+mod adapters;
 mod approve;
 mod attach;
 mod audit;
