@@ -88,7 +88,7 @@ struct GhostRules {
     /// An empty composer always shows a hint, so one without any holds blanks that a person typed.
     #[serde(default)]
     always: bool,
-    /// Hints by their words, for screens without colours.
+    /// Hints by their words, for screens where no colour tells.
     #[serde(default)]
     texts: Vec<Pattern>,
     /// A row below that goes when a person types, for screens without colours.
@@ -227,7 +227,9 @@ impl ComposerRules {
             return Content { draft: (!empty).then(String::new), ghost: None, empty };
         }
         let below = &rows[found.end..];
-        if at_start && (self.ghost.covers(&text, self.ghost.hint(below)) || self.ghost.stands_off(&text, below)) {
+        // The rows below can be hidden; then those above have hints in the same colour.
+        let hint = self.ghost.hint(below).or_else(|| self.ghost.hint(&rows[found.top..found.first]));
+        if at_start && (self.ghost.covers(&text, hint) || self.ghost.stands_off(&text, below, hint)) {
             return Content { draft: None, ghost: Some(typed().trim().to_owned()), empty: true };
         }
         // Without paint a hint and a text whose beginning the cursor is on look alike.
@@ -274,15 +276,16 @@ impl GhostRules {
         below[hit.row].cell(hit.column).map(|(_, cell)| cell.style.fg)
     }
 
-    /// Whether the text begins where no typed text does, with the caret before it.
-    fn stands_off(&self, text: &[Row], below: &[Row]) -> bool {
+    /// Whether the text begins where no typed text does, with the caret before it, or is known where the colour of hints is not.
+    fn stands_off(&self, text: &[Row], below: &[Row], hint: Option<Colour>) -> bool {
         let [row] = text else {
             return false;
         };
         let caret = row.cell(0).is_some_and(|(text, cell)| text.trim().is_empty() && cell.style.reverse);
-        let has_hint = self.hint(below).is_some_and(|hint| hint != Colour::Default);
-        let is_known = || row.ink() != Ink::Colours && self.is_known(text, below);
-        self.inset > 0 && !has_hint && row.indent() == Some(self.inset) && (caret || is_known())
+        let has_hint = hint.is_some_and(|hint| hint != Colour::Default);
+        let stands_off = self.inset > 0 && row.indent() == Some(self.inset);
+        let has_lost_colour = self.like.is_some() && hint.is_none() && self.inset == 0;
+        stands_off && caret && !has_hint || (stands_off || has_lost_colour) && self.is_known(text, below)
     }
 
     /// Whether the text is known for a hint by its words, or by what stands below only while nothing is typed.

@@ -153,7 +153,7 @@ fn at_end(rows: &[&Row]) -> Option<(usize, bool)> {
     static KEYS: LazyLock<Pattern> = LazyLock::new(|| {
         Pattern::new(concat!(
             r"(?i)(?:\b(?:esc|escape|enter|return|space|q|ctrl ?[+-] ?\w|type|pgup|pgdn|pgdown|home|end)|\^\w|[↑↓←→↵⏎]) ?",
-            r"[:)]? ?(?:to |again to )?(?:cancel|close|exit|quit|go back|back|dismiss|select|confirm|navigate|nav|",
+            r"[:)]? ?(?:to )?(?:cancel|close|exit|quit|go back|back|dismiss|select|confirm|navigate|nav|",
             r"scroll|page|jump|search|filter|toggle|save|submit|choose|move|pick|continue|return|rewind|use|apply)\b",
         ))
     });
@@ -178,7 +178,8 @@ fn listed(block: &[Row], selected: usize, mark: usize) -> Vec<DialogOption> {
     };
     let mut options: Vec<DialogOption> = Vec::new();
     for (place, found) in numbered.into_iter().enumerate() {
-        let Some((_, key, label)) = found.filter(|(at, ..)| *at == column) else {
+        // Beside its mark, the number of the selected answer may stand one column further.
+        let Some((_, key, label)) = found.filter(|(at, ..)| at.abs_diff(column) <= 1) else {
             continue;
         };
         // A list in what is asked about may stand in the same column; the answers are the last list.

@@ -15,7 +15,7 @@ use super::style::Colour;
 pub enum Frame {
     /// Between two lines across the whole pane.
     Rules,
-    /// On a band below the last line across the whole pane, or between two such lines where bands are not painted.
+    /// On a band below the last line across the whole pane; where bands are not painted, between two such lines or in a box.
     Shelf,
     /// Nothing but the prompt, two or three rows above the end.
     Open,
@@ -70,7 +70,9 @@ impl Frame {
         match self {
             Self::Rules => between_rules(rows, width, column, prompts),
             Self::Shelf => {
-                on_shelf(rows, width, column, prompts).or_else(|| between_rules(rows, width, column, prompts))
+                let found = on_shelf(rows, width, column, prompts);
+                let found = found.or_else(|| between_rules(rows, width, column, prompts));
+                found.or_else(|| in_box(rows, width, prompts))
             }
             Self::Open => in_the_open(rows, width, column, prompts),
             Self::Bar => beside_bar(rows),
@@ -128,6 +130,24 @@ fn on_shelf(rows: &[Row], width: usize, column: usize, prompts: &[Prompt]) -> Op
     let reach = below.iter().take_while(|row| row.is_blank() || on_band(row)).count();
     let end = first + 1 + below[..reach].iter().rposition(|row| !row.is_blank()).map_or(0, |last| last + 1);
     Some(Found { top, first, end, bottom: end, columns: start..width, mode: Some(mode) })
+}
+
+fn in_box(rows: &[Row], width: usize, prompts: &[Prompt]) -> Option<Found> {
+    const EDGE: usize = 2;
+    let across = |row: &Row| row.end() + EDGE >= width;
+    let below = rows.iter().rposition(|row| row.text().starts_with('╰') && across(row))?;
+    let above = rows[..below].iter().rposition(|row| row.text().starts_with('╭') && across(row))?;
+    let columns = EDGE..width.saturating_sub(EDGE);
+    let inside = rows.get(above + 1..below).filter(|inside| !inside.is_empty())?;
+    let (start, mode) = prompt_of(&[inside[0].slice(columns.clone())], 0, prompts)?;
+    Some(Found {
+        top: above,
+        first: above + 1,
+        end: below,
+        bottom: below + 1,
+        columns: columns.start + start..columns.end,
+        mode: Some(mode),
+    })
 }
 
 fn in_the_open(rows: &[Row], width: usize, column: usize, prompts: &[Prompt]) -> Option<Found> {

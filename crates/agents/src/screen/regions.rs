@@ -49,6 +49,10 @@ impl<'a> Regions<'a> {
         if rule.uncoloured && self.rows.iter().any(|row| row.ink() == Ink::Colours) {
             return None;
         }
+        let above = || self.rows_of(Region::Above).unwrap_or_default();
+        if !rule.above.is_empty() && rule.above.iter().all(|condition| condition.find(&above()).is_none()) {
+            return None;
+        }
         let rows = self.rows_of(rule.region)?;
         let all: Option<Vec<Hit<'_>>> = rule.all.iter().map(|condition| condition.find(&rows)).collect();
         let all = all?;

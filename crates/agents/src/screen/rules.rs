@@ -41,6 +41,9 @@ pub struct Rule {
     /// None may hold.
     #[serde(default)]
     pub not: Vec<Condition>,
+    /// One must hold anywhere above the composer, if there are any.
+    #[serde(default)]
+    pub above: Vec<Condition>,
     /// Only on a screen without colours, where no paint can tell.
     #[serde(default)]
     pub uncoloured: bool,
