@@ -78,12 +78,13 @@ mod tests {
 
     #[test]
     fn every_built_in_agent_has_flags() {
-        let mut text = String::new();
-        for entry in Registry::builtin().list() {
+        let registry = Registry::builtin();
+        let lines = registry.list().map(|entry| {
             let flags = Capabilities::of(&entry.manifest).flags();
             let set: Vec<_> = flags.iter().filter(|(_, is_set)| *is_set).map(|(name, _)| *name).collect();
-            text.push_str(&format!("{}: {}\n", entry.manifest.id, set.join(" ")));
-        }
+            format!("{}: {}", entry.manifest.id, set.join(" "))
+        });
+        let text = lines.collect::<Vec<_>>().join("\n");
         insta::assert_snapshot!(text, @r"
         claude: event_driven supports_waiting_approval supports_waiting_input supports_completed
         codex: event_driven supports_waiting_approval supports_waiting_input supports_completed
