@@ -103,7 +103,7 @@ fn repainted(capture: &[u8], repaint: impl Fn(&str) -> Option<String>) -> Vec<u8
     for part in parts {
         let (parameters, rest) = part.split_once('m').expect("a rendition");
         if let Some(parameters) = repaint(parameters) {
-            painted.push_str(&format!("\u{1b}[{parameters}m"));
+            painted.extend(["\u{1b}[", &parameters, "m"]);
         }
         painted.push_str(rest);
     }
