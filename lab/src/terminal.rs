@@ -167,7 +167,8 @@ impl Terminal {
             .envs(self.variables.iter().cloned())
             .arg("-S")
             .arg(&self.socket)
-            .args(["-f", "/dev/null"])
+            // Whatever the locale of the variant, what is captured is UTF-8.
+            .args(["-u", "-f", "/dev/null"])
             .args(arguments)
             .stdin(Stdio::null())
             .output()

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::os::unix::fs::{OpenOptionsExt as _, symlink};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -149,6 +149,9 @@ impl<'a> Running<'a> {
                     self.terminal.entitle(title).await?;
                 }
                 self.terminal.wait_until_keys_count(ARRIVED).await?;
+                // The wrapper steps aside when anything is in its way; then there would be nothing to record.
+                let wrappers = fs::read_dir(self.place.path("run/agtmux/shim")).map_or(0, Iterator::count);
+                ensure!(wrappers == usize::from(variant.launch == Launch::Wrapped), "{wrappers} wrappers are there");
             }
             Step::Launch => self.launch().await?,
             Step::Prompt(text) => {
@@ -218,7 +221,7 @@ impl<'a> Running<'a> {
         let line = match self.job.variant.launch {
             Launch::Bare => command.to_owned(),
             Launch::Script => format!("script -qec '{command}' /dev/null"),
-            Launch::Wrapped => format!("agtmux-real wrap -- {command}"),
+            Launch::Wrapped => format!("agtmux wrap -- {command}"),
         };
         self.terminal.type_text(&format!("clear; {line}")).await?;
         self.terminal.keys(&["Enter"]).await
@@ -379,9 +382,11 @@ async fn until(mut is_so: impl FnMut() -> bool) -> Result<()> {
 async fn hooks(job: &Job, place: &Place) -> Result<()> {
     let bin = place.path("bin");
     fs::create_dir_all(&bin)?;
-    // A link, since a program that was just written may still be open for writing in a child of another session.
-    fs::hard_link(&job.agtmux, bin.join("agtmux")).or_else(|_| fs::copy(&job.agtmux, bin.join("agtmux")).map(drop))?;
-    symlink(&job.agtmux, bin.join("agtmux-real"))?;
+    // Links, since a program that was just written may still be open for writing in a child of another session.
+    for name in ["agtmux", "agtmux-shim"] {
+        let (program, link) = (job.agtmux.with_file_name(name), bin.join(name));
+        fs::hard_link(&program, &link).or_else(|_| fs::copy(&program, &link).map(drop))?;
+    }
     let log = place.path("hooks.log").display().to_string();
     let mut logger = fs::OpenOptions::new().create_new(true).write(true).mode(0o755).open(bin.join("agtmux-hook"))?;
     logger.write_all(LOGGER.replace("LOG", &log).as_bytes())?;

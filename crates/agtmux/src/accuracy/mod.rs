@@ -157,6 +157,8 @@ mod tests {
                 fs::copy(entry.path(), to.join(entry.file_name())).expect("a copy");
             }
         };
+        let versions = "versions.json";
+        fs::copy(fixtures("recordings").join(versions), folder.path().join(versions)).expect("a copy");
         copy("claude/start", "claude/start");
         copy("claude/start", "light/claude/start");
         copy("codex/start", "light/codex/start");
