@@ -37,8 +37,8 @@ const STATUS_FILE: [&str; 10] =
     ["pid", "procStart", "sessionId", "cwd", "version", "kind", "startedAt", "status", "statusUpdatedAt", "waitingFor"];
 
 /// How much of the head and of the tail of a long stream is kept.
-const HEAD: usize = 1_500;
-const TAIL: usize = 4_500;
+const HEAD: usize = 1_000;
+const TAIL: usize = 3_000;
 
 /// How much of a long text in a hook's payload is kept.
 const LONGEST_TEXT: usize = 600;
