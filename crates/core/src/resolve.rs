@@ -164,7 +164,8 @@ impl Latest {
         let going = starts.clone().filter(|(source, _, start)| {
             let mut better = records.clone().filter(|(by, _)| by.evidence() > source.evidence());
             let has_stood = now >= start.last.at + LAG && latest.over < Some(start.last.mark);
-            has_stood || !shows_questions(*source) || !better.any(|(_, record)| is_afterglow(record, start))
+            let is_seen = source.evidence() == Evidence::Observed && !source.declares();
+            has_stood || !is_seen || !better.any(|(_, record)| is_afterglow(record, start))
         });
         latest.going = going.map(|(_, _, start)| start.last.mark).max();
         let begun = starts.clone().filter(|(source, record, start)| {

@@ -2,6 +2,9 @@
 //!
 //! No hook fires on Escape, on a refusal or at the moment of an approval, and the beginning of a queued turn is silent;
 //! the session file ([`session_file`]) tells all of these. Hooks tell what is asked and how a turn ended.
+//!
+//! A prompt that is typed during a turn is announced at once, under the name of that turn. It joins the turn at the end of its
+//! next tool. Otherwise it begins a turn of its own, without another word, when that turn ends.
 
 pub(super) mod session_file;
 pub(super) mod transcript;
@@ -47,7 +50,7 @@ pub(super) fn about<'a>(event: Option<&'a str>, payload: &'a Value) -> About<'a>
 }
 
 pub(super) fn hook(about: &About<'_>, conversation: &mut Conversation) -> Told {
-    let asks = &mut conversation.asks;
+    let Conversation { asks, queue, .. } = conversation;
     let About { event, payload, session, .. } = *about;
     if SAYS_NOTHING.contains(&event) {
         return Told::NOTHING;
@@ -57,6 +60,7 @@ pub(super) fn hook(about: &About<'_>, conversation: &mut Conversation) -> Told {
     }
     // Agents below the main one have an id; their ends and beginnings are not those of the turn.
     let by = text(payload, "agent_id");
+    let is_followed = by.is_none() && queue.take_in(event, text(payload, "prompt_id"));
     match event {
         "UserPromptSubmit" | "Stop" | "StopFailure" if by.is_some() => Told::Foreign("a subagent's own turn"),
         "SubagentStop" if text(payload, "agent_type").is_none() => Told::Foreign("an internal fork"),
@@ -70,7 +74,7 @@ pub(super) fn hook(about: &About<'_>, conversation: &mut Conversation) -> Told {
         "PermissionRequest" => permission(payload, by, asks),
         "PostToolUse" | "PostToolUseFailure" => tool_over(about, by, asks),
         "PostToolBatch" => batch_over(payload, by, asks),
-        "Stop" => stop(payload, asks),
+        "Stop" => stop(payload, asks, is_followed),
         "StopFailure" => failure(payload, asks),
         "Notification" => notification(payload, asks),
         "Elicitation" => {
@@ -165,12 +169,16 @@ fn request(tool: &str, input: &Value, by: Option<&str>) -> String {
 
 /// The main agent has stopped. It is not at rest while agents below it run: they wake it when they are done (F20).
 /// A shell in the background does not keep it from taking a prompt.
-fn stop(payload: &Value, asks: &mut Asks) -> Told {
+/// The turn is over. If a prompt waits, the next turn begins with it at this very moment.
+fn stop(payload: &Value, asks: &mut Asks, is_followed: bool) -> Told {
     asks.turn_over();
     let running = || list(payload, "background_tasks").iter().filter(|task| text(task, "status") == Some("running"));
     let background = Reading::new(Signal::Background { count: u32::try_from(running().count()).unwrap_or(u32::MAX) });
     if running().any(|task| text(task, "type") == Some("subagent")) {
         return Told::Means(vec![Reading::new(Signal::WorkEnded), background]);
+    }
+    if is_followed {
+        return Told::Means(vec![Reading::new(Signal::TurnStarted), background]);
     }
     let last = message(text(payload, "last_assistant_message").unwrap_or_default());
     let done = Reading::new(Signal::TurnEnded { outcome: Outcome::Done }).with_message(last);

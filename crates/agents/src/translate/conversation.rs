@@ -1,6 +1,7 @@
 //! What is remembered of one conversation between two of its events.
 
 use super::asks::Asks;
+use super::payload;
 
 /// One conversation. What equals the default need not be kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -11,6 +12,8 @@ pub(crate) struct Conversation {
     pub(crate) turn: Turn,
     /// The tool for which permission may be asked next: what ties it to its end, and its subject.
     pub(crate) requested: Option<(String, String)>,
+    /// The prompts that wait for their turn.
+    pub(crate) queue: Queue,
     /// It belongs to an agent below the one that the person talks to.
     pub(crate) below: bool,
 }
@@ -29,4 +32,38 @@ pub(crate) enum Turn {
     Retrying,
     /// How it ended has been told.
     Over,
+}
+
+/// Whether a prompt waits for the end of the turn under way, of an agent that announces it under the name of that turn.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Queue {
+    turn: Option<String>,
+    waits: bool,
+}
+
+impl Queue {
+    /// Takes in an event of the main agent. Says whether it is the end of a turn that a prompt waits for.
+    pub(crate) fn take_in(&mut self, event: &str, turn: Option<&str>) -> bool {
+        match event {
+            "UserPromptSubmit" => {
+                self.waits = turn.is_some() && self.turn.as_deref() == turn;
+                self.turn = turn.map(|turn| payload::line(turn, 100));
+                false
+            }
+            // What waits joins the turn.
+            "PostToolUse" | "PostToolUseFailure" | "PostToolBatch" => {
+                self.waits = false;
+                false
+            }
+            "Stop" => {
+                let ended = std::mem::take(self);
+                ended.waits && ended.turn.as_deref() == turn
+            }
+            "StopFailure" | "SessionStart" | "SessionEnd" => {
+                *self = Self::default();
+                false
+            }
+            _ => false,
+        }
+    }
 }

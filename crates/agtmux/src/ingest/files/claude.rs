@@ -24,6 +24,12 @@ const LIMIT: u64 = 64 * 1_024;
 /// How many session files are looked through for the one of a process below the runtime's.
 const CANDIDATES: usize = 1_024;
 
+/// Between a turn and one that was queued the file says idle, for about 50 ms.
+const BETWEEN: Duration = Duration::from_millis(300);
+
+/// A hook and the file tell of one turn within this time.
+const SAME_TURN_MS: i64 = 1_000;
+
 /// How long what was told is left to stand before it is renewed. Facts from a session file hold for much longer.
 const RENEW_NS: u64 = 60 * 60 * 1_000_000_000;
 
@@ -38,6 +44,8 @@ pub(super) struct SessionFile {
     looked_at: u64,
     told_at: u64,
     overruled: Option<Overruled>,
+    /// The boot clock when the file was seen to be between two turns, perhaps.
+    between_since: Option<u64>,
 }
 
 /// The file has a question, and another state is shown.
@@ -53,7 +61,7 @@ struct Overruled {
 
 impl SessionFile {
     pub(super) fn new(config: PathBuf) -> Self {
-        Self { config, process: None, seen: None, looked_at: 0, told_at: 0, overruled: None }
+        Self { config, process: None, seen: None, looked_at: 0, told_at: 0, overruled: None, between_since: None }
     }
 
     fn dir(&self) -> PathBuf {
@@ -82,6 +90,19 @@ impl SessionFile {
     fn asks(&self) -> bool {
         let asks = |reading: &Reading| matches!(reading.signal, Signal::Blocked { .. });
         self.seen.as_ref().is_some_and(|seen| seen.readings.iter().any(asks))
+    }
+
+    /// Whether it is too early to say that the agent is idle, since a queued turn may be about to begin.
+    fn waits_between_turns(&mut self, member: &Member, record: &SessionRecord, now: u64) -> bool {
+        let says = |record: &SessionRecord, signal: &Signal| record.readings.iter().any(|told| told.signal == *signal);
+        let busy = self.seen.as_ref().filter(|seen| says(seen, &Signal::TurnStarted));
+        let begun_anew = busy.is_some_and(|busy| has_begun_anew(&member.verdict, busy.status_updated_at));
+        if !begun_anew || !says(record, &Signal::Idle) {
+            self.between_since = None;
+            return false;
+        }
+        let since = *self.between_since.get_or_insert(now);
+        elapsed(since, now) < BETWEEN
     }
 
     fn find(&self, member: &Member) -> Option<ProcessKey> {
@@ -123,6 +144,9 @@ impl Trace for SessionFile {
             self.overruled = None;
             return false;
         };
+        if self.waits_between_turns(member, &record, now) {
+            return false;
+        }
         if self.seen.as_ref().is_none_or(|seen| seen.readings != record.readings) {
             let moment = record.status_updated_at.map_or_else(Moment::now, Moment::of_unix_ms);
             news.say(Source::VendorFile, member, moment.not_before(self.looked_at), record.readings.clone(), &text);
@@ -149,6 +173,9 @@ impl Trace for SessionFile {
     }
 
     fn is_shown_as(&mut self, verdict: &Verdict) -> Option<Duration> {
+        if let Some(since) = self.between_since {
+            return Some(BETWEEN.saturating_sub(elapsed(since, platform::boot_clock_ns())));
+        }
         let is_another = matches!(verdict.state, State::Running | State::Completed | State::Idle);
         if !is_another || !self.asks() {
             self.overruled = None;
@@ -160,6 +187,12 @@ impl Trace for SessionFile {
         self.overruled = Some(overruled);
         (!overruled.is_said).then(|| SETTLE.saturating_sub(elapsed(overruled.noticed, now)))
     }
+}
+
+/// Whether a turn was told of elsewhere since the file said that the agent is busy: with a prompt that was queued.
+fn has_begun_anew(verdict: &Verdict, busy_at: Option<i64>) -> bool {
+    let told_at = verdict.since.0 - SAME_TURN_MS;
+    verdict.state == State::Running && busy_at.is_some_and(|busy_at| told_at > busy_at)
 }
 
 /// The time between two readings of the boot clock.
@@ -180,4 +213,22 @@ fn is_alive(process: ProcessKey) -> bool {
 
 fn pid_of(name: &OsStr) -> Option<u32> {
     name.to_str()?.strip_suffix(".json")?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use agtmux_core::state::{State, Verdict};
+    use agtmux_core::time::Timestamp;
+
+    use super::has_begun_anew;
+    use crate::daemon::roster::unknown;
+
+    #[test]
+    fn a_turn_that_is_told_of_long_after_the_file_said_busy_is_another_one() {
+        let running = |since| Verdict { state: State::Running, since: Timestamp(since), ..unknown() };
+        assert!(has_begun_anew(&running(9_000), Some(5_000)));
+        assert!(!has_begun_anew(&running(5_100), Some(5_000)));
+        assert!(!has_begun_anew(&running(9_000), None));
+        assert!(!has_begun_anew(&unknown(), Some(-5_000)));
+    }
 }
