@@ -59,6 +59,7 @@ pub(super) fn hook(about: &About<'_>, conversation: &mut Conversation) -> Told {
             Told::Means(vec![done(payload, "last_assistant_message")])
         }
         "agent-turn-complete" => notified(payload, conversation),
+        "approval-requested" => approval_notified(payload, conversation),
         _ => Told::Unread(format!("event {event}")),
     }
 }
@@ -121,6 +122,25 @@ fn notified(payload: &Value, conversation: &Conversation) -> Told {
     Told::Means(vec![match text(payload, "turn-id") {
         Some(turn) => done.with_key(format!("agent-turn-complete/{}", line(turn, 100))),
         None => done,
+    }])
+}
+
+/// The notify command of older versions tells of a question. Where hooks are heard they have asked already, and know more of it.
+fn approval_notified(payload: &Value, conversation: &Conversation) -> Told {
+    if conversation.turn != Turn::Unheard {
+        return Told::NOTHING;
+    }
+    let command = || {
+        let words: Vec<_> = list(payload, "command").iter().filter_map(Value::as_str).collect();
+        (!words.is_empty()).then(|| words.join(" "))
+    };
+    let told = ["command", "reason", "message"].into_iter().find_map(|name| text(payload, name).map(str::to_owned));
+    let subject = command().or(told).map(|subject| line(&subject, 200));
+    let reading = Reading::new(Signal::Blocked { on: Blocking::Approval { subject, prompt_hash: None } });
+    let id = ["approval-id", "call-id", "item-id", "turn-id"].into_iter().find_map(|name| text(payload, name));
+    Told::Means(vec![match id {
+        Some(id) => reading.with_key(format!("approval-requested/{}", line(id, 100))),
+        None => reading,
     }])
 }
 
