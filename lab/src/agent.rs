@@ -47,6 +47,14 @@ impl Agent {
         }
     }
 
+    /// What a person types to start several of it side by side: Codexes then share a server, as they do unless told otherwise.
+    pub(crate) const fn shared_command(self) -> &'static str {
+        match self {
+            Self::Codex => "sed -i /daemon_auto_start/d $HOME/.codex/config.toml; codex",
+            _ => self.name(),
+        }
+    }
+
     /// What the screen shows, its title included, once it is worth trying to type.
     pub(crate) const fn ready(self) -> &'static str {
         match self {

@@ -4,6 +4,7 @@
 
 pub mod agent;
 pub mod alike;
+pub mod cross;
 mod follower;
 mod home;
 pub mod install;

@@ -47,6 +47,21 @@ enum Command {
     Record(RecordArguments),
     /// Let three agents talk over `sm` while somebody types into two of them and the daemon is killed
     Ring(RingArguments),
+    /// Send messages to several agents of one kind at once, and say which agent each reached
+    Cross(CrossArguments),
+}
+
+#[derive(Debug, Args)]
+struct CrossArguments {
+    /// The agents: `codex`, `claude`, …
+    #[arg(required = true)]
+    agents: Vec<String>,
+    /// How many of each there are, in one folder
+    #[arg(long, default_value_t = 2)]
+    side_by_side: usize,
+    /// How many messages are sent in all
+    #[arg(long, default_value_t = 40)]
+    messages: usize,
 }
 
 #[derive(Debug, Args)]
@@ -191,6 +206,7 @@ async fn command(command: Command) -> Result<ExitCode> {
         Command::Type(arguments) => return type_into(arguments).await,
         Command::Record(arguments) => return record_all(arguments).await,
         Command::Mail(arguments) => return mail_to(arguments).await,
+        Command::Cross(arguments) => return cross(arguments).await,
         Command::Ring(arguments) => {
             let (packages, agtmux) = (Packages::ready()?, agtmux_beside_us()?);
             let killed = arguments.kill_every.map(std::time::Duration::from_secs);
@@ -288,6 +304,19 @@ async fn record_all(arguments: RecordArguments) -> Result<ExitCode> {
     let broken = recorded.iter().filter(|one| one.broken.is_some()).count();
     writeln!(stdout(), "{kept} recordings kept, {dropped} dropped, {broken} sessions broken off")?;
     Ok(if dropped + broken == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+async fn cross(arguments: CrossArguments) -> Result<ExitCode> {
+    let (packages, agtmux) = (Packages::ready()?, agtmux_beside_us()?);
+    let mut clean = true;
+    for name in &arguments.agents {
+        let agent = Agent::from_name(name).with_context(|| format!("there is no agent {name}"))?;
+        let crossing =
+            agtmux_lab::cross::cross(agent, &packages, &agtmux, arguments.side_by_side, arguments.messages).await?;
+        write!(stdout(), "{agent}\n{crossing}")?;
+        clean &= crossing.is_clean();
+    }
+    Ok(if clean { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 async fn type_into(arguments: TypeArguments) -> Result<ExitCode> {

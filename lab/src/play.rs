@@ -2,6 +2,7 @@
 
 mod letters;
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use regex::Regex;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::follower::Word;
+use crate::follower::{Follower, Word};
 use crate::install::Packages;
 use crate::stage::Stage;
 use crate::story::{Step, Story, Truth, Verb};
@@ -25,6 +26,9 @@ const DRAWN: Duration = Duration::from_secs(30);
 
 /// How long an agent that takes Enter may take to show it.
 const TAKEN: Duration = Duration::from_secs(3);
+
+/// What the first pane is called.
+const FIRST: &str = "a";
 
 /// Between two looks at what an agent made of it.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
@@ -141,6 +145,16 @@ struct Player<'a> {
     /// Whether agtmux started the agent, in the wrapper.
     wrapped: bool,
     sights: Vec<Sight>,
+    /// The pane where the story is, and those that it has left.
+    pane: String,
+    left: BTreeMap<String, Left>,
+}
+
+/// A pane that the story has left.
+struct Left {
+    pane: String,
+    follower: Follower,
+    position: usize,
 }
 
 impl<'a> Player<'a> {
@@ -159,6 +173,8 @@ impl<'a> Player<'a> {
             sent: Vec::new(),
             wrapped: false,
             sights: Vec::new(),
+            pane: FIRST.to_owned(),
+            left: BTreeMap::new(),
         }
     }
 
@@ -221,7 +237,7 @@ impl<'a> Player<'a> {
             }
             Verb::Expect(_) | Verb::Holds(_) if self.manner.rehearsal => {}
             Verb::Agtmux { words, refused, says, waits } => {
-                let words: Vec<_> = words.iter().map(|word| word.replace("PANE", &terminal.pane)).collect();
+                let words: Vec<_> = words.iter().map(|word| self.with_panes(word)).collect();
                 let words: Vec<_> = words.iter().map(String::as_str).collect();
                 self.act(step);
                 let started = Instant::now();
@@ -240,6 +256,13 @@ impl<'a> Player<'a> {
                     (Err(said), Some(code)) if said.contains(&format!("[{code}]")) => self.tell(&format!("    {said}")),
                     (Ok(said) | Err(said), _) => bail!("agtmux says {said}"),
                 }
+            }
+            Verb::Pane(name) => self.go_to(name).await?,
+            Verb::Never(_) if self.manner.rehearsal => {}
+            Verb::Never(states) => {
+                let words = self.stage.follower.since(self.position);
+                let said = words.iter().find(|word| word.state.as_ref().is_some_and(|state| states.contains(state)));
+                ensure!(said.is_none(), "agtmux said {}", said.map(spoken).unwrap_or_default());
             }
             Verb::File { name, there } => {
                 let file = self.stage.workspace().join(name);
@@ -260,6 +283,37 @@ impl<'a> Player<'a> {
             Verb::Holds(time) => self.holds(*time).await?,
         }
         Ok(())
+    }
+
+    /// Goes on in the pane of that name. What agtmux has said of it since the story left it counts.
+    async fn go_to(&mut self, name: &str) -> Result<()> {
+        let (position, before) = (self.stage.follower.position(), std::mem::replace(&mut self.pane, name.to_owned()));
+        if name == before {
+            return Ok(());
+        }
+        let (pane, follower) = match self.left.remove(name) {
+            Some(left) => {
+                self.position = left.position;
+                self.stage.swap_pane(left.pane, left.follower)
+            }
+            None => {
+                self.position = 0;
+                self.stage.open_pane().await?
+            }
+        };
+        self.left.insert(before, Left { pane, follower, position });
+        (self.drawn, self.fresh) = (None, false);
+        Ok(())
+    }
+
+    /// A word with the ids of the panes that it names.
+    fn with_panes(&self, word: &str) -> String {
+        let mut word = word.to_owned();
+        for (name, left) in &self.left {
+            word = word.replace(&format!("PANE:{name}"), &left.pane);
+        }
+        word = word.replace(&format!("PANE:{}", self.pane), &self.stage.terminal.pane);
+        word.replace("PANE", &self.stage.terminal.pane)
     }
 
     /// Pastes a text and waits until it is drawn, once more than it was.

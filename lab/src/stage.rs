@@ -65,6 +65,20 @@ impl Stage {
         Ok(())
     }
 
+    /// Opens another pane, with a shell in the same folder, and looks at that from here on. Gives the pane that was looked at before,
+    /// and what was followed of it.
+    pub(crate) async fn open_pane(&mut self) -> Result<(String, Follower)> {
+        let pane = self.terminal.open(&self.place.workspace).await?;
+        let daemon = self.place.path("run/agtmux/agtmuxd.sock");
+        let follower = Follower::start(&daemon, &self.terminal.socket, &pane).await?;
+        Ok(self.swap_pane(pane, follower))
+    }
+
+    /// Looks at a pane that was looked at before.
+    pub(crate) fn swap_pane(&mut self, pane: String, follower: Follower) -> (String, Follower) {
+        (std::mem::replace(&mut self.terminal.pane, pane), std::mem::replace(&mut self.follower, follower))
+    }
+
     /// The folder that the agent works in.
     pub(crate) fn workspace(&self) -> &Path {
         &self.place.workspace

@@ -27,6 +27,8 @@
 //! agtmux deny PANE refused E_BLOCKED run agtmux, which refuses with this code
 //! agtmux list panes says claude      run agtmux, which succeeds and says something like this (a regular expression)
 //! agtmux sm show m_1 until confirmed run agtmux again and again until it says that
+//! pane b                             go on in pane b, a new one with a shell if there is none yet; the first pane is a, and PANE:a its id
+//! never running|completed            agtmux has not said that of this pane since the story left it
 //! file x                             wait until the workspace has this file
 //! no file x                          it does not have it
 //! told use make                      wait until the model was told something like this (a regular expression)
@@ -124,6 +126,10 @@ pub enum Verb {
         /// Whether it is asked again until it says that.
         waits: bool,
     },
+    /// Goes on in another pane.
+    Pane(String),
+    /// Checks that agtmux has not said one of these states of the pane since the story left it.
+    Never(Vec<String>),
     /// Waits until the workspace has a file, or checks that it has not.
     File {
         /// Which.
@@ -221,6 +227,8 @@ fn verb(line: &str) -> Result<Verb, String> {
             let says = says.map(pattern_of).transpose()?;
             Ok(Verb::Agtmux { words, refused, says, waits })
         }
+        "pane" => given(rest).map(Verb::Pane),
+        "never" => states(rest).map(Verb::Never),
         "file" => given(rest).map(|name| Verb::File { name, there: true }),
         "told" => pattern_of(rest).map(Verb::Told),
         "expect" => truth(rest).map(Verb::Expect),
@@ -289,12 +297,16 @@ fn pattern_of(text: &str) -> Result<Regex, String> {
 fn truth(rest: &str) -> Result<Truth, String> {
     let (rest, within) = deadline(rest)?;
     let (states, reason) = rest.split_once(" because ").map_or((rest, None), |(states, why)| (states, Some(why)));
-    let states: Vec<_> =
-        if states == "nobody" { Vec::new() } else { states.split('|').map(|state| state.trim().to_owned()).collect() };
-    if let Some(state) = states.iter().find(|state| !STATES.contains(&state.as_str())) {
-        return Err(format!("no such state as {state:?}"));
-    }
+    let states = if states == "nobody" { Vec::new() } else { self::states(states)? };
     Ok(Truth { states, reason: reason.map(str::to_owned), within })
+}
+
+fn states(text: &str) -> Result<Vec<String>, String> {
+    let states: Vec<_> = text.split('|').map(|state| state.trim().to_owned()).collect();
+    match states.iter().find(|state| !STATES.contains(&state.as_str())) {
+        Some(state) => Err(format!("no such state as {state:?}")),
+        None => Ok(states),
+    }
 }
 
 fn deadline(rest: &str) -> Result<(&str, Duration), String> {

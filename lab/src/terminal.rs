@@ -13,6 +13,9 @@ use crate::home::Variable;
 /// Between two looks at the screen.
 const LOOK: Duration = Duration::from_millis(15);
 
+/// What runs in a pane at first.
+const SHELL: &str = "PS1='$ ' exec bash --norc --noprofile";
+
 /// The pane.
 #[derive(Clone, Debug)]
 pub(crate) struct Terminal {
@@ -24,6 +27,16 @@ pub(crate) struct Terminal {
 }
 
 impl Terminal {
+    /// Opens another window, with a shell in its pane, and gives the pane's id.
+    pub(crate) async fn open(&self, workspace: &Path) -> Result<String> {
+        let workspace = workspace.display().to_string();
+        let window = ["new-window", "-d", "-t", "lab:", "-c", &workspace, "-P", "-F", "#{pane_id}", SHELL];
+        let pane = self.tmux(&window).await?.trim().to_owned();
+        let opened = Self { pane: pane.clone(), ..self.clone() };
+        opened.wait_for(&Regex::new(r"(?m)^\$")?, true, Duration::from_secs(10)).await?;
+        Ok(pane)
+    }
+
     /// Starts the server, with a shell in its pane of so many columns and lines.
     pub(crate) async fn start(
         socket: PathBuf,
@@ -33,11 +46,10 @@ impl Terminal {
     ) -> Result<Self> {
         let mut terminal = Self { socket, pane: String::new(), variables };
         // The options come first, in the same breath: the first pane is already to have them.
-        let shell = "PS1='$ ' exec bash --norc --noprofile";
         let options = ["start-server", ";", "set", "-g", "default-terminal", "tmux-256color", ";", "set", "-g"];
         let (columns, lines, workspace) = (columns.to_string(), lines.to_string(), workspace.display().to_string());
         let session = ["escape-time", "0", ";", "new-session", "-d", "-s", "lab", "-x", &columns, "-y", &lines];
-        let place = ["-c", &workspace, "-P", "-F", "#{pane_id}", shell];
+        let place = ["-c", &workspace, "-P", "-F", "#{pane_id}", SHELL];
         terminal.pane = terminal.tmux(&[&options[..], &session[..], &place[..]].concat()).await?.trim().to_owned();
         terminal.wait_for(&Regex::new(r"(?m)^\$")?, true, Duration::from_secs(10)).await?;
         Ok(terminal)
