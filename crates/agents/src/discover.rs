@@ -105,6 +105,31 @@ pub fn is_helper(registry: &Registry, process: &Process) -> bool {
     matches!(verdict, Some(Verdict::Helper(_)))
 }
 
+/// The processes that are an agent's own, of those at and below it, parents first. A helper that it started may serve other
+/// agents too (`codex app-server`), and an agent that it runs as a tool is another agent: what these and the processes below
+/// them hold open, or have among their arguments, says nothing about it.
+pub fn own_processes(registry: &Registry, processes: Vec<Process>) -> Vec<Process> {
+    let mut others = BTreeSet::new();
+    let mut own: Vec<Process> = Vec::new();
+    for process in processes {
+        let is_own = own.first().is_none_or(|agent| {
+            !others.contains(&process.ppid)
+                && match registry.in_order_of_claim().find_map(|manifest| judge(manifest, &process)) {
+                    Some(Verdict::Helper(_)) => false,
+                    // A launcher starts the agent itself on the same terminal.
+                    Some(Verdict::Agent(_)) => process.tty == agent.tty,
+                    Some(Verdict::Launcher) | None => true,
+                }
+        });
+        if is_own {
+            own.push(process);
+        } else {
+            others.insert(process.pid);
+        }
+    }
+    own
+}
+
 /// Everything below a pane that has to do with agents.
 struct Survey {
     agents: Vec<Found>,

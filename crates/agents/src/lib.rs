@@ -39,7 +39,7 @@ mod ttl;
 
 pub use capabilities::{Capabilities, HooksTell};
 pub use detector::{Sighting, SignalDetector};
-pub use discover::{Found, Look, Process, explain, identify, is_helper};
+pub use discover::{Found, Look, Process, explain, identify, is_helper, own_processes};
 pub use manifest::{CONTRACT, Manifest, ManifestError, ProcessRules};
 pub use reading::Reading;
 pub use registry::{Entry, ManifestProblem, Origin, Registry};

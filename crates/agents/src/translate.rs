@@ -22,6 +22,7 @@ mod signs;
 
 use std::collections::BTreeMap;
 
+use agtmux_core::id::RuntimeId;
 use agtmux_core::signal::Signal;
 use serde_json::Value;
 
@@ -30,7 +31,7 @@ use crate::reading::Reading;
 pub use claude::session_file::{SessionRecord, claude_session_file};
 pub use claude::transcript::claude_transcript_line;
 pub use codex::app_server::{CodexAppServer, ThreadNews, codex_given};
-pub use codex::clients::{CodexClients, Connected};
+pub use codex::clients::{CodexClients, Connected, Moment};
 pub use codex::rollout::codex_rollout_line;
 use conversation::Conversation;
 pub use copilot::events::CopilotEvents;
@@ -77,9 +78,18 @@ pub fn hook(agent: &str, event: Option<&str>, payload: &Value) -> Translation {
 /// next one depends on: open requests above all. After a restart it knows nothing, and is then as good as [`hook`].
 #[derive(Clone, Debug, Default)]
 pub struct Translator {
-    /// By agent and session, each with the time it was last heard of. Most have nothing that must be remembered.
-    conversations: BTreeMap<(String, String), (u64, Conversation)>,
+    /// Each with the time it was last heard of. Most have nothing that must be remembered.
+    conversations: BTreeMap<Place, (u64, Conversation)>,
     clock: u64,
+}
+
+/// One conversation as one agent has it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    agent: String,
+    session: String,
+    /// Two agents may be in the same conversation, and what one is asked the other is not.
+    runtime: Option<RuntimeId>,
 }
 
 impl Translator {
@@ -88,33 +98,49 @@ impl Translator {
 
     /// What one payload means. `event` is the name that the hook was installed for, where the payload has none.
     pub fn hook(&mut self, agent: &str, event: Option<&str>, payload: &Value) -> Translation {
-        match agent {
-            "claude" => self.told(agent, claude::about(event, payload), claude::hook),
-            "codex" => self.told(agent, codex::about(event, payload), codex::hook),
-            "copilot" => self.told(agent, copilot::about(event, payload), copilot::hook),
-            "cursor" => self.told(agent, cursor::about(event, payload), cursor::hook),
-            "gemini" => self.told(agent, gemini::about(event, payload), gemini::hook),
-            "opencode" => self.told(agent, opencode::about(event, payload), opencode::hook),
-            _ => unread(event, &format!("no rules for hooks of {agent}")),
-        }
+        self.hook_of(None, agent, event, payload)
+    }
+
+    /// What one payload means that is of this runtime, as far as that is known already.
+    pub fn hook_of(
+        &mut self,
+        runtime: Option<&RuntimeId>,
+        agent: &str,
+        event: Option<&str>,
+        payload: &Value,
+    ) -> Translation {
+        let (about, meaning): (_, Meaning) = match agent {
+            "claude" => (claude::about(event, payload), claude::hook),
+            "codex" => (codex::about(event, payload), codex::hook),
+            "copilot" => (copilot::about(event, payload), copilot::hook),
+            "cursor" => (cursor::about(event, payload), cursor::hook),
+            "gemini" => (gemini::about(event, payload), gemini::hook),
+            "opencode" => (opencode::about(event, payload), opencode::hook),
+            _ => return unread(event, &format!("no rules for hooks of {agent}")),
+        };
+        self.told(runtime, agent, about, meaning)
     }
 
     /// What it means that a hook's question was answered by the hook itself: no other event tells of that.
-    pub fn answered(&mut self, agent: &str, payload: &Value) -> Vec<Reading> {
+    pub fn answered(&mut self, runtime: &RuntimeId, agent: &str, payload: &Value) -> Vec<Reading> {
         match agent {
-            "claude" => self.told(agent, claude::about(None, payload), claude::answered).readings,
+            "claude" => self.told(Some(runtime), agent, claude::about(None, payload), claude::answered).readings,
             _ => Vec::new(),
         }
     }
 
-    fn told(&mut self, agent: &str, about: About<'_>, meaning: Meaning) -> Translation {
-        let ids = (agent.to_owned(), payload::line(about.session.unwrap_or_default(), 200));
-        let (_, mut conversation) = self.conversations.remove(&ids).unwrap_or_default();
+    fn told(&mut self, runtime: Option<&RuntimeId>, agent: &str, about: About<'_>, meaning: Meaning) -> Translation {
+        let session = payload::line(about.session.unwrap_or_default(), 200);
+        let place = Place { agent: agent.to_owned(), session, runtime: runtime.cloned() };
+        // What was said before the agent was found.
+        let unowned = Place { runtime: None, ..place.clone() };
+        let known = self.conversations.remove(&place).or_else(|| self.conversations.remove(&unowned));
+        let (_, mut conversation) = known.unwrap_or_default();
         let told = meaning(&about, &mut conversation);
         let session = about.session.filter(|_| !conversation.below);
         if conversation != Conversation::default() {
             self.clock += 1;
-            self.conversations.insert(ids, (self.clock, conversation));
+            self.conversations.insert(place, (self.clock, conversation));
             self.forget_the_oldest();
         }
         let (readings, foreign) = match told {
@@ -133,7 +159,7 @@ impl Translator {
 
     fn forget_the_oldest(&mut self) {
         if self.conversations.len() > Self::CONVERSATIONS {
-            let oldest = self.conversations.iter().min_by_key(|(_, (heard, _))| *heard).map(|(ids, _)| ids.clone());
+            let oldest = self.conversations.iter().min_by_key(|(_, (heard, _))| *heard).map(|(place, _)| place.clone());
             if let Some(oldest) = oldest {
                 self.conversations.remove(&oldest);
             }
@@ -187,8 +213,9 @@ fn unsupported(what: &str) -> Reading {
 
 #[cfg(test)]
 mod tests {
+    use agtmux_core::id::RuntimeId;
     use agtmux_core::signal::{Blocking, InputKind, Outcome, Signal, Work};
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::Translator;
     use crate::reading::Reading;
@@ -232,6 +259,68 @@ mod tests {
         );
         assert_eq!(say("PostToolUse", "Bash", "a"), "unblocked, work_ended");
         assert!(translator.conversations.is_empty(), "nothing is left to remember");
+    }
+
+    /// Older versions of Codex tell of an approval by their notify command alone.
+    #[test]
+    fn codex_asks_by_its_notify_command_where_no_hook_is_heard() {
+        let asked = json!({"type": "approval-requested", "thread-id": "t", "turn-id": "1", "command": ["touch", "x"]});
+        let mut translator = Translator::default();
+        let mut say =
+            |payload: &Value| translator.hook("codex", None, payload).readings.iter().map(render).collect::<Vec<_>>();
+        assert_eq!(say(&asked), ["blocked on approval of touch x  [approval-requested/1]"]);
+        assert_eq!(say(&json!({"type": "approval-requested", "thread-id": "t"})), ["blocked on approval of something"]);
+        say(&json!({"hook_event_name": "UserPromptSubmit", "session_id": "t", "turn_id": "2", "prompt": "p"}));
+        assert!(say(&asked).is_empty(), "the hook PermissionRequest asks itself");
+    }
+
+    /// Recorded: a prompt that is typed during a turn has the name of that turn, and the turn that it begins is silent.
+    #[test]
+    fn the_end_of_a_turn_for_which_a_prompt_waits_is_the_beginning_of_the_next() {
+        let mut translator = Translator::default();
+        let mut say = |event: &str, turn: &str| {
+            let payload = json!({"session_id": "s", "hook_event_name": event, "prompt_id": turn, "prompt": "p",
+                "tool_name": "Read", "tool_input": {}});
+            let told = translator.hook("claude", None, &payload).readings;
+            told.iter()
+                .map(|reading| render(reading).split(' ').next().unwrap_or_default().to_owned())
+                .collect::<Vec<_>>()
+        };
+        say("UserPromptSubmit", "a");
+        say("UserPromptSubmit", "a");
+        assert_eq!(say("Stop", "a")[0], "turn_started");
+        assert_eq!(say("Stop", "b")[0], "turn_ended", "that of the queued prompt");
+        say("UserPromptSubmit", "c");
+        say("UserPromptSubmit", "c");
+        say("PostToolUse", "c");
+        assert_eq!(say("Stop", "c")[0], "turn_ended", "it joined the turn");
+        say("UserPromptSubmit", "d");
+        say("UserPromptSubmit", "d");
+        assert_eq!(say("Stop", "e")[0], "turn_ended", "after Escape the queued turn began by itself");
+        say("UserPromptSubmit", "f");
+        assert_eq!(say("Stop", "f")[0], "turn_ended");
+    }
+
+    #[test]
+    fn two_agents_in_one_conversation_are_asked_each_for_themselves() {
+        let mut translator = Translator::default();
+        let mut say = |runtime: Option<&str>, event: &str, of: &str| {
+            let runtime = runtime.map(RuntimeId::new);
+            let input = json!({"command": of});
+            let payload =
+                json!({"session_id": "s", "hook_event_name": event, "tool_name": "Bash", "tool_input": input});
+            let told = translator.hook_of(runtime.as_ref(), "claude", None, &payload).readings;
+            told.iter().map(render).collect::<Vec<_>>().join(", ")
+        };
+        assert_eq!(say(None, "PermissionRequest", "a"), "blocked on approval of Bash: a", "not found yet");
+        assert_eq!(say(Some("rt_1"), "PostToolUse", "b"), "work_ended");
+        assert_eq!(say(Some("rt_2"), "PermissionRequest", "c"), "blocked on approval of Bash: c");
+        assert_eq!(
+            say(Some("rt_2"), "PostToolUse", "c"),
+            "unblocked, work_ended",
+            "what the other is asked is not open"
+        );
+        assert_eq!(say(Some("rt_1"), "PostToolUse", "a"), "unblocked, work_ended");
     }
 
     #[test]

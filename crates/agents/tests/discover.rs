@@ -4,7 +4,7 @@
 //! pane's root, a table `pid ppid pgid tpgid tty state comm argv…`, and the explanation that a person would
 //! read. In a word `␣` stands for a blank; a lone `-` stands for no terminal or no readable arguments.
 
-use agtmux_agents::{Process, Registry, explain, identify};
+use agtmux_agents::{Process, Registry, explain, identify, own_processes};
 
 #[test]
 fn every_case_gives_the_expected_agent_and_explanation() {
@@ -50,6 +50,25 @@ fn what_the_user_wrote_claims_a_process_first() {
     assert_eq!(agent("20 1 20 20 pts/1 S python3 python3.12 -m zed.main").as_deref(), Some("zed"));
     assert_eq!(agent("20 1 20 20 pts/1 S python3 python3 -m zedder").as_deref(), None);
     assert_eq!(agent("20 1 20 20 pts/1 S codex codex").as_deref(), Some("codex"));
+}
+
+/// F29, F33: a server that the first Codex started holds the conversations of all of them.
+#[test]
+fn what_an_agent_started_for_others_or_as_a_tool_is_not_its_own() {
+    let registry = Registry::builtin();
+    let rows = [
+        "20 1 20 20 pts/1 S node node /n/bin/codex",
+        "21 20 20 20 pts/1 S codex /n/@openai/codex/vendor/codex",
+        "22 21 22 -1 - S codex /h/.codex/packages/codex app-server --listen unix://",
+        "23 21 23 -1 - S codex /h/.codex/packages/codex app-server daemon pid-update-loop",
+        "24 22 24 -1 - S sh sh -c hook",
+        "25 21 25 -1 - S bash bash -c make",
+        "26 25 26 26 pts/9 S codex codex",
+        "27 26 26 26 pts/9 S sh sh",
+    ];
+    let own = own_processes(&registry, rows.iter().map(|row| process(row)).collect());
+    assert_eq!(own.iter().map(|process| process.pid).collect::<Vec<_>>(), [20, 21, 25]);
+    assert_eq!(own_processes(&registry, vec![process(rows[2])]).len(), 1, "the first one is what it is about");
 }
 
 struct Case {

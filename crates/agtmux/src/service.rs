@@ -46,15 +46,16 @@ pub async fn run(options: Options, ready: impl FnOnce()) -> Result<(), CommandEr
     let hook_server = tokio::spawn(hooks.serve(hook_door));
     tracing::info!(pid = std::process::id(), socket = %socket.display(), "ready");
     ready();
+    let manifests = started.manifests.clone();
     let eyes = Eyes { tmux: started.tmux, manifests: started.manifests, paints: started.paints };
     let beside = [
         courier.abort_handle(),
         server.abort_handle(),
         hook_server.abort_handle(),
         tokio::spawn(ingest::plugin::serve(plugin_door, handle.clone(), started.plugin)).abort_handle(),
-        tokio::spawn(ingest::files::run(handle.clone())).abort_handle(),
+        tokio::spawn(ingest::files::run(handle.clone(), manifests.clone())).abort_handle(),
         tokio::spawn(ingest::sessions::run(handle.clone())).abort_handle(),
-        tokio::spawn(ingest::servers::run(handle.clone())).abort_handle(),
+        tokio::spawn(ingest::servers::run(handle.clone(), manifests)).abort_handle(),
         tokio::spawn(ingest::screens::run(handle.clone(), eyes)).abort_handle(),
         tokio::spawn(stop_on_signal(handle.clone())).abort_handle(),
     ];

@@ -16,6 +16,7 @@
 //! kept here: whoever delivers asks the store for it. What is sent to a runtime never goes to another one;
 //! should one go on with its conversation, it is sent a message of its own ([`Again`]).
 
+mod addressee;
 mod again;
 mod busy;
 mod command;

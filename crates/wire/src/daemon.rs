@@ -41,8 +41,12 @@ pub struct HookFigures {
     pub taken: u64,
     /// Hooks that had waited in the spool, whatever became of them.
     pub spooled: u64,
-    /// Hooks of no agent in a pane: one-shot runs, agents that other agents run, programs outside of tmux.
+    /// Hooks of no agent in a pane: one-shot runs, agents that other agents run, programs outside of tmux, and servers that
+    /// several agents share, where it is not certain whose the hook is.
     pub passed_over: u64,
+    /// The agent and the reason of the last hook that was passed over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passed_over_last: Option<String>,
     /// Hooks whose payload or spool file was garbage.
     pub unread: u64,
     /// Hooks that were lost because the spool was full or of another boot.

@@ -60,8 +60,9 @@ fn status_of(world: &World, hooks: HookCounts, now: Timestamp) -> DaemonStatus {
     }
 }
 
-fn hook_figures(HookCounts { taken, spooled, passed_over, unread, dropped }: HookCounts) -> HookFigures {
-    HookFigures { taken, spooled, passed_over, unread, dropped }
+fn hook_figures(counts: HookCounts) -> HookFigures {
+    let HookCounts { taken, spooled, passed_over, passed_over_last, unread, dropped } = counts;
+    HookFigures { taken, spooled, passed_over, passed_over_last, unread, dropped }
 }
 
 fn server(world: &World, socket: &str, watch: &ServerWatch) -> TmuxServer {

@@ -282,9 +282,10 @@ async fn adapters(context: &Context) -> Option<Finding> {
 
 fn hooks(figures: &HookFigures) -> Finding {
     const CHECK: &str = "hooks";
-    let HookFigures { taken, spooled, passed_over, unread, dropped } = figures;
+    let HookFigures { taken, spooled, passed_over, passed_over_last, unread, dropped } = figures;
+    let last = passed_over_last.as_ref().map(|why| format!("; the last one passed over, {why}")).unwrap_or_default();
     let detail = format!(
-        "{taken} taken, {spooled} of all from the spool, {passed_over} of no agent in a pane, {unread} unreadable, {dropped} lost"
+        "{taken} taken, {spooled} of all from the spool, {passed_over} passed over, {unread} unreadable, {dropped} lost{last}"
     );
     match dropped {
         0 => ok(CHECK, detail),

@@ -28,6 +28,12 @@ pub trait Door: Send + Sync {
 
     /// Gives the agent a text as a prompt, in a conversation, as the delivery of that name. Called once for each.
     fn give<'a>(&'a self, conversation: &'a str, delivery: &'a str, text: &'a str) -> BoxFuture<'a, Given>;
+
+    /// Whether what the server says of a conversation, by its hooks too, is certain to be this agent's and no other's. May read
+    /// from the kernel.
+    fn hears(&self, _conversation: &str) -> bool {
+        false
+    }
 }
 
 /// What a server says of its agent.

@@ -5,13 +5,14 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
 use super::Stat;
+pub(super) use super::sockets::{sockets_of, tcp_clients, unix_clients};
 use super::table::Row;
 
 pub(super) fn boot_id() -> String {
@@ -93,22 +94,6 @@ fn listening(table: &str, port: u16) -> Vec<String> {
         is_it.then(|| format!("socket:[{}]", fields.get(9).copied().unwrap_or_default()))
     };
     table.lines().skip(1).filter_map(socket).collect()
-}
-
-pub(super) fn unix_clients(path: &Path) -> Option<usize> {
-    let table = fs::read_to_string("/proc/net/unix").ok()?;
-    Some(connected(&table, path))
-}
-
-/// The connections of a table of the kernel's to a path. Only the server's end of one has a name.
-fn connected(table: &str, path: &Path) -> usize {
-    const CONNECTED: &str = "03";
-    let is_it = |line: &&str| {
-        let mut fields = line.split_whitespace().skip(5);
-        let state = fields.next();
-        state == Some(CONNECTED) && fields.nth(1).is_some_and(|name| Path::new(name) == path)
-    };
-    table.lines().skip(1).filter(is_it).count()
 }
 
 /// The way to look up several processes.
@@ -264,9 +249,8 @@ fn clock_ns(clock: ClockId) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
 
-    use super::{connected, parse_stat, terminal};
+    use super::{parse_stat, terminal};
     use crate::platform::process_stat;
     use crate::platform::testing::Sleeper;
 
@@ -296,16 +280,6 @@ mod tests {
             let stat = process_stat(sleeper.pid()).expect("a living process");
             assert_eq!((stat.comm.as_str(), stat.ppid), (name, std::process::id()));
         }
-    }
-
-    #[test]
-    fn connections_are_counted_at_the_end_of_the_server() {
-        let table = "Num       RefCount Protocol Flags    Type St Inode Path\n\
-            000000001: 00000002 00000000 00010000 0001 01 101 /tmp/a\n\
-            000000002: 00000003 00000000 00000000 0001 03 102 /tmp/a\n\
-            000000003: 00000003 00000000 00000000 0001 03 103\n\
-            000000004: 00000003 00000000 00000000 0001 03 104 /tmp/ab\n";
-        assert_eq!(connected(table, Path::new("/tmp/a")), 1);
     }
 
     #[test]

@@ -17,6 +17,8 @@ mod table;
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(target_os = "linux")]
+mod sockets;
+#[cfg(target_os = "linux")]
 use linux as os;
 
 #[cfg(target_os = "macos")]
@@ -103,9 +105,19 @@ pub fn listeners(port: u16) -> Vec<u32> {
     os::listeners(port)
 }
 
-/// How many clients are connected to a unix socket, by the path that it is bound to; none where that is not to be known.
-pub fn unix_clients(path: &Path) -> Option<usize> {
+/// The clients' ends of all connections to a unix socket, by the path that it is bound to. `None` where that cannot be known.
+pub fn unix_clients(path: &Path) -> Option<Vec<u64>> {
     os::unix_clients(path)
+}
+
+/// The clients' ends of all connections to a TCP port of this host. `None` where that cannot be known.
+pub fn tcp_clients(port: u16) -> Option<Vec<u64>> {
+    os::tcp_clients(port)
+}
+
+/// The sockets that a process holds, to compare with the ends of connections.
+pub fn sockets_of(pid: u32) -> Vec<u64> {
+    os::sockets_of(pid)
 }
 
 /// When a process with this start began, in milliseconds since 1970. For display: it moves with the wall clock.

@@ -240,8 +240,8 @@ fn the_next_daemon_gives_by_the_server_at_once() {
 fn codex_is_not_interrupted_when_it_has_come_to_ask() {
     let environment = TestEnvironment::with_tmux();
     environment.start_daemon();
-    let (pane, mut daemon, _server, _client) = codex_at_rest(&environment);
-    let active = |flags: &[&str]| json!({"thread": {"id": "t1", "status": {"type": "active", "activeFlags": flags}}});
+    let (pane, thread, mut daemon, _server, _client) = codex_at_rest(&environment);
+    let active = |flags: &[&str]| json!({"thread": {"id": thread, "status": {"type": "active", "activeFlags": flags}}});
     // Whoever sends something urgent waits for it.
     let send = ["sm", "send", &pane, "hello", "--id", "letter", "--urgent"];
     let sending = Background::start(&mut environment.command(&send));
@@ -253,7 +253,7 @@ fn codex_is_not_interrupted_when_it_has_come_to_ask() {
     daemon.answer(&look, &active(&["waitingOnApproval"]));
     let look = daemon.asked("thread/read");
     wait_until(&environment, "letter", "it to wait", |message| is_returned(message, WAITS));
-    daemon.answer(&look, &json!({"thread": {"id": "t1", "status": {"type": "idle"}}}));
+    daemon.answer(&look, &json!({"thread": {"id": thread, "status": {"type": "idle"}}}));
     let given = daemon.asked("turn/start");
     assert!(given["params"]["input"][0]["text"].as_str().unwrap().ends_with("]\nhello"), "{given}");
     daemon.answer(&given, &json!({}));
@@ -261,19 +261,19 @@ fn codex_is_not_interrupted_when_it_has_come_to_ask() {
     sending.finish().ok();
 }
 
-/// A Codex at rest. Gives its pane, and its server with both who are connected to it.
-fn codex_at_rest(environment: &TestEnvironment) -> (String, Codex, UnixListener, Option<UnixStream>) {
+/// A Codex at rest. Gives its pane and its thread, and its server with both who are connected to it.
+fn codex_at_rest(environment: &TestEnvironment) -> (String, String, Codex, UnixListener, Option<UnixStream>) {
     let (pane, server) = codex(environment);
-    let mut client = None;
+    let (mut client, mut thread) = (None, String::new());
     let idle = json!({"type": "idle"});
     let mut daemon = Codex::connected(&server, &mut client);
-    daemon.introduce("t1", idle.clone());
+    daemon.introduce(&mut thread, idle.clone());
     if client.is_none() {
         client = Some(server.accept().unwrap().0);
-        daemon.say("thread/status/changed", &json!({"threadId": "t1", "status": idle}));
+        daemon.say("thread/status/changed", &json!({"threadId": thread, "status": idle}));
     }
     environment.wait_for_pane(&pane, "it to be at rest", |pane| pane["state"] == "idle");
-    (pane, daemon, server, client)
+    (pane, thread, daemon, server, client)
 }
 
 /// Codex's server is given a turn under the delivery's id. When it is lost before it answers, nothing is given again; when it is back it
@@ -282,31 +282,31 @@ fn codex_at_rest(environment: &TestEnvironment) -> (String, Codex, UnixListener,
 fn codex_is_given_a_message_by_its_server_once() {
     let environment = TestEnvironment::with_tmux();
     environment.start_daemon();
-    let (pane, mut daemon, server, mut client) = codex_at_rest(&environment);
+    let (pane, mut thread, mut daemon, server, mut client) = codex_at_rest(&environment);
     let idle = json!({"type": "idle"});
     environment.agtmux(&["sm", "send", &pane, "hello", "--id", "letter"]).ok();
     let look = daemon.asked("thread/read");
-    daemon.answer(&look, &json!({"thread": {"id": "t1", "status": {"type": "active", "activeFlags": []}}}));
+    daemon.answer(&look, &json!({"thread": {"id": thread, "status": {"type": "active", "activeFlags": []}}}));
     wait_until(&environment, "letter", "it to wait", |message| {
         has_step(message, "server says that a turn is under way")
     });
     let look = daemon.asked("thread/read");
-    daemon.answer(&look, &json!({"thread": {"id": "t1", "status": idle}}));
+    daemon.answer(&look, &json!({"thread": {"id": thread, "status": idle}}));
     let given = daemon.asked("turn/start")["params"].clone();
-    assert_eq!((&given["threadId"], &given["input"][0]["type"]), (&"t1".into(), &"text".into()));
+    assert_eq!((&given["threadId"], &given["input"][0]["type"]), (&thread.as_str().into(), &"text".into()));
     assert!(given["clientUserMessageId"].as_str().unwrap().starts_with("dl_"), "{given}");
     let text = given["input"][0]["text"].as_str().unwrap().to_owned();
     assert!(text.contains(" via sm send id=letter.") && text.ends_with("]\nhello"), "{text}");
     drop(daemon);
     let mut daemon = Codex::connected(&server, &mut client);
-    daemon.introduce("t1", idle);
+    daemon.introduce(&mut thread, idle);
     let items = daemon.asked("thread/items/list");
     let item = |kind: &str| json!({"turnId": "u", "item": {"type": kind, "content": [{"type": "text", "text": text}]}});
     daemon.answer(&items, &json!({"data": [item("agentMessage")]}));
     wait_until(&environment, "letter", "it to be unconfirmed", |message| message["status"] == "unconfirmed");
     drop(daemon);
     let mut daemon = Codex::connected(&server, &mut client);
-    daemon.introduce("t1", json!({"type": "idle"}));
+    daemon.introduce(&mut thread, json!({"type": "idle"}));
     let items = daemon.asked("thread/items/list");
     daemon.answer(&items, &json!({"data": [item("userMessage")]}));
     let confirmed =

@@ -11,6 +11,7 @@ use std::process::Command;
 use rustix::net::RecvFlags;
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::{Message, WebSocket, accept};
+use uuid::Uuid;
 
 use crate::common::{SCRIPT, TestEnvironment, wait_for};
 
@@ -178,16 +179,16 @@ fn codexs_server_is_heard() {
     let expect = |state: &str| environment.wait_for_pane(&pane, state, |pane| pane["state"] == state);
 
     // The first connection of the two may be the pane's own, which is kept.
-    let mut client = None;
+    let (mut client, mut first) = (None, String::new());
     let mut daemon = Codex::connected(&server, &mut client);
-    daemon.introduce("t1", json!({"type": "idle"}));
+    daemon.introduce(&mut first, json!({"type": "idle"}));
     if client.is_none() {
         client = Some(server.accept().unwrap().0);
-        daemon.say("thread/status/changed", &json!({"threadId": "t1", "status": {"type": "idle"}}));
+        daemon.say("thread/status/changed", &json!({"threadId": first, "status": {"type": "idle"}}));
     }
     let seen = expect("idle");
     assert_eq!((&seen["source"], &seen["evidence"]), (&"app_server".into(), &"reported".into()), "{seen:#}");
-    let active = |flags: &[&str]| json!({"threadId": "t1", "status": {"type": "active", "activeFlags": flags}});
+    let active = |flags: &[&str]| json!({"threadId": first, "status": {"type": "active", "activeFlags": flags}});
     for (flags, state) in [
         (&[][..], "running"),
         (&["waitingOnApproval"], "waiting_approval"),
@@ -200,19 +201,29 @@ fn codexs_server_is_heard() {
     // What makes titles behind the person's back is nobody's.
     daemon.say("thread/started", &json!({"thread": {"id": "t0", "ephemeral": true, "status": {"type": "idle"}}}));
     daemon.say("thread/status/changed", &json!({"threadId": "t0", "status": {"type": "idle"}}));
-    daemon.say("thread/status/changed", &json!({"threadId": "t1", "status": {"type": "idle"}}));
+    daemon.say("thread/status/changed", &json!({"threadId": first, "status": {"type": "idle"}}));
     expect("idle");
-    // The person goes on to another thread, or somebody else has it: who knows, before the server lets go of the first.
-    daemon.say("thread/started", &json!({"thread": {"id": "t2", "ephemeral": false, "status": {"type": "idle"}}}));
+    // Another client may show the thread as well, or whatever this one showed: nobody can say (F33).
+    let other = UnixStream::connect(environment.path("codex.sock")).unwrap();
+    daemon.say("thread/status/changed", &active(&[]));
     expect("unknown");
-    daemon.say("thread/closed", &json!({"threadId": "t1"}));
-    daemon.say("thread/status/changed", &json!({"threadId": "t2", "status": {"type": "active", "activeFlags": []}}));
+    drop((server.accept().unwrap(), other));
+    daemon.say("thread/closed", &json!({"threadId": first}));
+    let second = Uuid::now_v7().to_string();
+    daemon.say("thread/started", &json!({"thread": {"id": second, "ephemeral": false, "status": {"type": "idle"}}}));
+    expect("idle");
+    // The person goes on to another thread: it is not certain which one is shown before the server closes the first.
+    let third = Uuid::now_v7().to_string();
+    daemon.say("thread/started", &json!({"thread": {"id": third, "ephemeral": false, "status": {"type": "idle"}}}));
+    expect("unknown");
+    daemon.say("thread/closed", &json!({"threadId": second}));
+    daemon.say("thread/status/changed", &json!({"threadId": third, "status": {"type": "active", "activeFlags": []}}));
     expect("running");
     // What happens while nobody listens is asked for.
     drop(daemon);
     expect("unknown");
     let mut daemon = Codex::connected(&server, &mut client);
-    daemon.introduce("t2", json!({"type": "active", "activeFlags": ["waitingOnApproval"]}));
+    daemon.introduce(&mut third.clone(), json!({"type": "active", "activeFlags": ["waitingOnApproval"]}));
     expect("waiting_approval");
 }
 
@@ -233,15 +244,18 @@ impl Codex {
         }
     }
 
-    /// Answers what a client asks that comes to listen. There is one thread.
-    pub(crate) fn introduce(&mut self, thread: &str, status: Value) {
+    /// Answers what a client asks that comes to listen. There is one thread, which begins now if it has no name yet.
+    pub(crate) fn introduce(&mut self, thread: &mut String, status: Value) {
         let initialize = self.asked("initialize");
         self.answer(&initialize, &json!({"userAgent": "codex"}));
         self.asked("initialized");
         let loaded = self.asked("thread/loaded/list");
+        if thread.is_empty() {
+            *thread = Uuid::now_v7().to_string();
+        }
         self.answer(&loaded, &json!({"data": [thread], "nextCursor": null}));
         let read = self.asked("thread/read");
-        assert_eq!(read["params"]["threadId"], thread);
+        assert_eq!(read["params"]["threadId"], thread.as_str());
         let thread = json!({"id": thread, "ephemeral": false, "parentThreadId": null, "status": status});
         self.answer(&read, &json!({"thread": thread}));
     }

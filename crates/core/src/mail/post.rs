@@ -372,7 +372,7 @@ impl Post {
     }
 
     /// What was typed can have been read; and what nobody was sure of can turn out to have been.
-    fn can_be_confirmed(&self, id: &MailId) -> bool {
+    pub(super) fn can_be_confirmed(&self, id: &MailId) -> bool {
         self.letters.get(id).is_some_and(|entry| {
             matches!(entry.stage, Stage::Started | Stage::Submitted | Stage::Ended { how: Ended::Unconfirmed })
         })

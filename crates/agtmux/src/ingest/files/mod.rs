@@ -29,6 +29,7 @@ use tokio::sync::mpsc;
 
 use crate::daemon::Handle;
 use crate::error::CommandError;
+use crate::target::manifests::Manifests;
 use reader::Reader;
 use trace::Told;
 
@@ -36,19 +37,19 @@ use trace::Told;
 const WAITING: usize = 256;
 
 /// Reads agents' files until the daemon ends.
-pub async fn run(handle: Handle) {
-    if let Err(error) = follow(&handle).await {
+pub async fn run(handle: Handle, manifests: Manifests) {
+    if let Err(error) = follow(&handle, manifests).await {
         tracing::error!(%error, "agents' files are not read");
     }
 }
 
-async fn follow(handle: &Handle) -> io::Result<()> {
+async fn follow(handle: &Handle, manifests: Manifests) -> io::Result<()> {
     let (mut waker, wake) = UnixStream::pair()?;
     waker.set_nonblocking(true)?;
     wake.set_nonblocking(true)?;
     let (told, mut heard) = mpsc::channel(WAITING);
     let mut roster = handle.roster();
-    let reader = Reader::new(handle.roster(), told);
+    let reader = Reader::new(handle.roster(), manifests, told);
     // It ends by itself when the waker is dropped. Nobody waits for that: it may hang on a slow disk.
     thread::Builder::new().name("files".to_owned()).spawn(move || reader.run(&wake))?;
     loop {

@@ -20,6 +20,7 @@ use super::surroundings;
 use super::trace::{News, Told, Trace};
 use super::watcher::{Change, Watcher};
 use crate::daemon::roster::{Member, Roster};
+use crate::target::manifests::Manifests;
 
 /// How often everything is looked at, whatever was told.
 const RESCAN: Duration = Duration::from_secs(30);
@@ -37,14 +38,15 @@ const ROUNDS: usize = 4;
 /// The reader and what it follows.
 pub(super) struct Reader {
     roster: watch::Receiver<Arc<Roster>>,
+    manifests: Manifests,
     told: mpsc::Sender<Told>,
     watcher: Watcher,
     followed: BTreeMap<RuntimeId, Followed>,
     /// Whom a change in a directory may concern.
     concerned: BTreeMap<PathBuf, BTreeSet<(RuntimeId, usize)>>,
     order: Order,
-    /// The files that speak for nobody, since more than one runtime claims them.
-    shared: BTreeSet<PathBuf>,
+    /// Who reads each file that must be one runtime's alone.
+    claims: Claims,
     trouble: Option<String>,
     next_scan: Instant,
 }
@@ -65,15 +67,16 @@ struct Tracked {
 }
 
 impl Reader {
-    pub(super) fn new(roster: watch::Receiver<Arc<Roster>>, told: mpsc::Sender<Told>) -> Self {
+    pub(super) fn new(roster: watch::Receiver<Arc<Roster>>, manifests: Manifests, told: mpsc::Sender<Told>) -> Self {
         Self {
             roster,
+            manifests,
             told,
             watcher: Watcher::new(),
             followed: BTreeMap::new(),
             concerned: BTreeMap::new(),
             order: Order::default(),
-            shared: BTreeSet::new(),
+            claims: Claims::default(),
             trouble: None,
             next_scan: Instant::now(),
         }
@@ -130,7 +133,7 @@ impl Reader {
                     }
                 }
                 None => {
-                    let traces = surroundings::traces(member).into_iter().map(Tracked::new).collect();
+                    let traces = surroundings::traces(member, &self.manifests).into_iter().map(Tracked::new).collect();
                     self.followed.insert(runtime.clone(), Followed { member: member.clone(), traces });
                     is_changed = true;
                 }
@@ -138,7 +141,7 @@ impl Reader {
         }
         // The roster changes with every state of every agent; who is on it seldom does.
         if is_changed {
-            self.shared = self.claimed_twice();
+            self.claims = self.all_claims();
             self.watch_places();
         }
     }
@@ -187,10 +190,15 @@ impl Reader {
         let mut news = News::default();
         for _ in 0..ROUNDS {
             let mut moved = false;
-            for followed in self.followed.values_mut() {
-                for tracked in &mut followed.traces {
-                    let is_shared = tracked.trace.claimed().is_some_and(|(_, path)| self.shared.contains(path));
+            for (runtime, followed) in &mut self.followed {
+                for (number, tracked) in followed.traces.iter_mut().enumerate() {
+                    let claimant = (runtime.clone(), number);
+                    let before = tracked.path().map(Path::to_owned);
+                    let is_shared = |path: &Path| self.claims.has_another(path, &claimant);
                     moved |= tracked.look(&followed.member, is_shared, &mut news);
+                    if tracked.path() != before.as_deref() {
+                        self.claims.change(before.as_deref(), tracked.path(), claimant);
+                    }
                 }
             }
             if !moved {
@@ -210,11 +218,36 @@ impl Reader {
         news
     }
 
-    /// The files that more than one runtime claims.
-    fn claimed_twice(&self) -> BTreeSet<PathBuf> {
-        let mut once: BTreeSet<&Path> = BTreeSet::new();
-        let claimed = self.tracked().filter_map(|tracked| tracked.trace.claimed());
-        claimed.map(|(_, path)| path).filter(|path| !once.insert(path)).map(Path::to_owned).collect()
+    fn all_claims(&self) -> Claims {
+        let mut claims = Claims::default();
+        for (runtime, followed) in &self.followed {
+            for (number, tracked) in followed.traces.iter().enumerate() {
+                claims.change(None, tracked.path(), (runtime.clone(), number));
+            }
+        }
+        claims
+    }
+}
+
+/// One trace of one runtime.
+type Claimant = (RuntimeId, usize);
+
+/// Who reads each file that must be one runtime's alone. One that two read speaks for neither.
+#[derive(Debug, Default)]
+struct Claims(BTreeMap<PathBuf, BTreeSet<Claimant>>);
+
+impl Claims {
+    fn has_another(&self, path: &Path, claimant: &Claimant) -> bool {
+        self.0.get(path).is_some_and(|claimants| claimants.iter().any(|other| other != claimant))
+    }
+
+    fn change(&mut self, before: Option<&Path>, now: Option<&Path>, claimant: Claimant) {
+        if let Some(claimants) = before.and_then(|before| self.0.get_mut(before)) {
+            claimants.remove(&claimant);
+        }
+        if let Some(now) = now {
+            self.0.entry(now.to_owned()).or_default().insert(claimant);
+        }
     }
 }
 
@@ -223,14 +256,19 @@ impl Tracked {
         Self { trace, is_due: true, rests_until: Instant::now(), again_at: None, has_spoken: false }
     }
 
+    /// The file that must be one runtime's alone.
+    fn path(&self) -> Option<&Path> {
+        self.trace.claimed().map(|(_, path)| path).or_else(|| self.trace.kept())
+    }
+
     /// Notes when another look is worth it though nothing changes.
     fn plan(&mut self, member: &Member) {
         self.again_at = self.trace.is_shown_as(&member.verdict).map(|pause| Instant::now() + pause);
     }
 
     /// Looks if it is due. Says whether there are other places to watch now.
-    fn look(&mut self, member: &Member, is_shared: bool, news: &mut News) -> bool {
-        if is_shared {
+    fn look(&mut self, member: &Member, is_shared: impl Fn(&Path) -> bool, news: &mut News) -> bool {
+        if self.path().is_some_and(&is_shared) {
             self.retract(member, news);
         }
         let now = Instant::now();
@@ -246,7 +284,7 @@ impl Tracked {
             self.rests_until = now + REST;
         }
         // What a shared file says is passed over, but known as said.
-        if !is_shared {
+        if !self.path().is_some_and(is_shared) {
             self.has_spoken |= !found.0.is_empty();
             news.0.append(&mut found.0);
         }

@@ -17,7 +17,9 @@ use super::journal::{Entry, Interpret, Journal, time_of};
 use super::located::{Located, Refused};
 use super::trace::{News, Place, Trace};
 use crate::daemon::roster::{Conversation, Member};
+use crate::ingest::servers::own_processes;
 use crate::platform;
+use crate::target::manifests::Manifests;
 
 /// How many sessions of Copilot are looked through for the one that a process uses.
 const SESSIONS: usize = 1_024;
@@ -39,10 +41,11 @@ pub(super) struct Record {
     keeper: Keeper,
     /// The directory below which the agent keeps its records.
     config: PathBuf,
+    manifests: Manifests,
     journal: Option<Journal>,
-    /// When the runtime's state was last known to change, at the last search through open files. A record is opened
-    /// when a turn begins, so that there is no use in searching again before something happens.
-    searched_at: Option<Timestamp>,
+    /// When the runtime's state was last known to change, and which record it was told of, at the last search through open
+    /// files. A record is opened when a turn begins, so that there is no use in searching again before something happens.
+    searched_for: Option<(Timestamp, Option<PathBuf>)>,
     /// The lock by which a process of the runtime holds a session of Copilot.
     lock: Option<PathBuf>,
     /// Sessions that a process may be about to take in use.
@@ -98,8 +101,8 @@ impl Keeper {
 }
 
 impl Record {
-    pub(super) fn new(keeper: Keeper, config: PathBuf) -> Self {
-        Self { keeper, config, journal: None, searched_at: None, lock: None, young: Vec::new() }
+    pub(super) fn new(keeper: Keeper, config: PathBuf, manifests: Manifests) -> Self {
+        Self { keeper, config, manifests, journal: None, searched_for: None, lock: None, young: Vec::new() }
     }
 
     /// Where the record is now, unless that is known: where a hook said, by the name of the session, among the open
@@ -109,8 +112,7 @@ impl Record {
         match self.keeper {
             Keeper::Claude => told.or_else(|| self.transcript_of_session(member)),
             Keeper::Gemini => told,
-            Keeper::Codex if self.journal.is_none() => told.or_else(|| self.open_rollout(member)),
-            Keeper::Codex => told,
+            Keeper::Codex => self.open_rollout(member, told),
             Keeper::Copilot if self.lock.as_ref().is_some_and(|lock| lock.exists()) => None,
             Keeper::Copilot => self.session_in_use(member).map(|dir| dir.join("events.jsonl")),
         }
@@ -127,18 +129,29 @@ impl Record {
         projects.flatten().take(SESSIONS).map(|project| project.path().join(&name)).find(|path| path.exists())
     }
 
-    /// The rollout that the runtime's process, or one below it, has open.
-    fn open_rollout(&mut self, member: &Member) -> Option<PathBuf> {
-        if self.searched_at.replace(member.verdict.since) == Some(member.verdict.since) {
+    /// The rollout that the runtime has open: that of which it was told, else any. One that is open in a server that several
+    /// agents share is none of them; the server tells itself what goes on.
+    fn open_rollout(&mut self, member: &Member, told: Option<PathBuf>) -> Option<PathBuf> {
+        let is_followed = |path: &PathBuf| self.journal.as_ref().is_some_and(|journal| journal.path() == path);
+        if told.as_ref().map_or(self.journal.is_some(), is_followed) {
             return None;
         }
+        let search = Some((member.verdict.since, told.clone()));
+        if self.searched_for == search {
+            return None;
+        }
+        self.searched_for = search;
         let sessions = self.config.join("sessions");
         let is_rollout = |path: &PathBuf| {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             path.starts_with(&sessions) && name.starts_with("rollout-") && name.ends_with(".jsonl")
         };
-        let pids = processes(member);
-        pids.into_iter().find_map(|pid| platform::open_files(pid).into_iter().find(is_rollout))
+        let mut open = self.processes(member).into_iter().flat_map(platform::open_files);
+        match told {
+            // The way to it may lead through links; its name is its own.
+            Some(told) => open.any(|path| path.file_name() == told.file_name()).then_some(told),
+            None => open.find(is_rollout),
+        }
     }
 
     /// The session of Copilot that holds a lock in the name of the runtime's process, or of one below it.
@@ -149,10 +162,15 @@ impl Record {
         let mut sessions: Vec<_> = entries.flatten().take(SESSIONS).map(|entry| entry.path()).collect();
         sessions.sort_by_key(|session| std::cmp::Reverse(age(session)));
         self.young = sessions.iter().take(YOUNG).cloned().collect();
-        let locks: Vec<_> = processes(member).into_iter().map(|pid| format!("inuse.{pid}.lock")).collect();
+        let locks: Vec<_> = self.processes(member).into_iter().map(|pid| format!("inuse.{pid}.lock")).collect();
         let mut held = sessions.iter().flat_map(|session| locks.iter().map(|lock| session.join(lock)));
         self.lock = held.find(|lock| lock.exists());
         self.lock.as_ref().and_then(|lock| lock.parent()).map(Path::to_owned)
+    }
+
+    /// The runtime's own processes: a launcher may stand for the agent.
+    fn processes(&self, member: &Member) -> Vec<u32> {
+        own_processes(&self.manifests.now(), member).into_iter().map(|process| process.pid).collect()
     }
 
     fn follow(&mut self, path: &Path, member: &Member, news: &mut News) {
@@ -204,9 +222,8 @@ impl Trace for Record {
     fn is_searching(&self) -> bool {
         true
     }
-}
 
-/// The runtime's process and those below it: a launcher may stand for the agent.
-fn processes(member: &Member) -> Vec<u32> {
-    platform::processes_under(member.process.pid).into_iter().map(|process| process.pid).collect()
+    fn kept(&self) -> Option<&Path> {
+        self.journal.as_ref().map(|journal| journal.path().as_path())
+    }
 }

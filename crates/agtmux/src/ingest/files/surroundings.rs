@@ -12,9 +12,10 @@ use super::status::StatusFile;
 use super::trace::Trace;
 use crate::daemon::roster::Member;
 use crate::platform;
+use crate::target::manifests::Manifests;
 
 /// Everything that is to be read of a runtime.
-pub(super) fn traces(member: &Member) -> Vec<Box<dyn Trace>> {
+pub(super) fn traces(member: &Member, manifests: &Manifests) -> Vec<Box<dyn Trace>> {
     let surroundings = Surroundings::of(member);
     let mut traces: Vec<Box<dyn Trace>> = Vec::new();
     if let Some(file) = surroundings.file("SCHMUX_STATUS_FILE", "signal", "") {
@@ -29,7 +30,7 @@ pub(super) fn traces(member: &Member) -> Vec<Box<dyn Trace>> {
         if keeper == Keeper::Claude {
             traces.push(Box::new(SessionFile::new(config.clone())));
         }
-        traces.push(Box::new(Record::new(keeper, config)));
+        traces.push(Box::new(Record::new(keeper, config, manifests.clone())));
     }
     traces
 }

@@ -41,6 +41,12 @@ pub(super) trait Trace: Send {
     fn claimed(&self) -> Option<(Source, &Path)> {
         None
     }
+
+    /// The record that is read, if it is one of a conversation. A conversation can be open in two agents, and a line of its record
+    /// says nothing of which of them it is about: such a record speaks for neither. What it said before still holds.
+    fn kept(&self) -> Option<&Path> {
+        None
+    }
 }
 
 /// A directory, and what of it matters.

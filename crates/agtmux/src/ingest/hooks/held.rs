@@ -78,7 +78,7 @@ impl Hooks {
         if !is_passed_on {
             return;
         }
-        let readings = locked(&self.translator).answered(&question.agent, &question.payload);
+        let readings = locked(&self.translator).answered(&question.runtime, &question.agent, &question.payload);
         let claim = claim(Some(question.runtime.clone()), question.lineage.clone());
         let said = Said {
             event: Some("PermissionRequest answered".to_owned()),

@@ -11,6 +11,7 @@ mod recent;
 mod socket;
 mod spooled;
 mod taking;
+mod turns;
 mod unowned;
 
 use std::collections::BTreeMap;
@@ -25,6 +26,7 @@ use crate::daemon::Handle;
 use crate::spool::Spool;
 use crate::target::manifests::Manifests;
 use recent::Recent;
+use turns::Turns;
 use unowned::Unowned;
 
 /// What takes hooks in.
@@ -35,6 +37,7 @@ pub struct Hooks {
     translator: Mutex<Translator>,
     recent: Mutex<Recent>,
     unowned: Mutex<Unowned>,
+    turns: Mutex<Turns>,
     /// How often in a row an agent went on at the end of its turn because a hook wanted that.
     answered: Mutex<BTreeMap<RuntimeId, u32>>,
     /// How long a hook waits with a question.
@@ -51,6 +54,7 @@ impl Hooks {
             translator: Mutex::default(),
             recent: Mutex::default(),
             unowned: Mutex::default(),
+            turns: Mutex::default(),
             answered: Mutex::default(),
             patience,
         })

@@ -2,14 +2,14 @@
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use agtmux_agents::Reading;
 use agtmux_agents::answer;
 use agtmux_agents::translate::{self, Translation};
+use agtmux_agents::{Reading, Registry};
 use agtmux_core::id::{ProcessKey, RuntimeId, TargetName};
-use agtmux_core::mail::Receipt;
+use agtmux_core::mail::{Receipt, may_hold_receipts};
 use agtmux_core::signal::{Claim, Signal, Source};
 use agtmux_tmux::server;
 use agtmux_wire::error::ErrorCode;
@@ -20,12 +20,15 @@ use serde_json::Value;
 use super::Hooks;
 use super::held::Question;
 use super::mailing::Mailing;
-use super::owner::{self, Owner, Sender};
+use super::owner::{self, Owner, Passage, Sender, Witness};
 use super::recent::Progress;
-use crate::daemon::roster::{Conversation, Member};
+use super::turns::TurnName;
+use crate::daemon::Handle;
+use crate::daemon::roster::{Conversation, Member, Roster};
 use crate::daemon::said::Said;
 use crate::daemon::world::LOCAL;
 use crate::error::CommandError;
+use crate::ingest::servers;
 use crate::platform;
 use crate::target::socket;
 
@@ -73,21 +76,38 @@ impl Hooks {
     ) -> Result<Option<Waiting>, CommandError> {
         let text = String::from_utf8_lossy(payload);
         let parsed = parse(&text);
-        // The translator remembers what it reads, so what the spool will tell again must not be read now.
-        if lineage.is_empty() && !self.is_known_by_session(head, &parsed) {
-            return Err(later("its sender is gone"));
-        }
-        let mut translation = self.translate(head, &parsed);
         let sender = Sender {
             agent: head.agent.clone(),
             lineage,
-            session: translation.session.clone(),
+            session: session(head, &parsed),
             in_pane: head.tmux_pane.is_some(),
         };
-        match translation.foreign.map_or_else(|| self.owner(&sender), Owner::Nobody) {
-            Owner::Nobody(why) => {
-                tracing::debug!(agent = head.agent, event = head.event, why, "a hook is nobody's");
-                self.handle.hooks().passed_over();
+        // Found before it is read: the translator remembers what it reads, of each agent by itself, and what the spool will tell
+        // again must not be read now.
+        let (owner, is_whole) = match self.owner(&sender) {
+            Owner::Uncertain(why) => match self.owner_of_turn(&sender, &parsed).await {
+                Some(member) => (Owner::Member(member), false),
+                None => (Owner::Uncertain(why), false),
+            },
+            owner => (owner, true),
+        };
+        let runtime = match &owner {
+            Owner::Member(member) => Some(&member.runtime),
+            Owner::NotFoundYet => None,
+            Owner::SenderGone => return Err(later("its sender is gone")),
+            Owner::Uncertain(why) | Owner::Nobody(why) => {
+                self.pass_over(head, why);
+                return Ok(None);
+            }
+        };
+        let mut translation = self.translate(head, &parsed, runtime);
+        if let Some(why) = translation.foreign {
+            self.pass_over(head, why);
+            return Ok(None);
+        }
+        match owner {
+            Owner::Member(member) if !is_whole => {
+                self.tell_turn(head, &member, &sender, &translation, &text, &parsed.unwrap_or_default()).await?;
             }
             Owner::Member(member) => {
                 let payload = parsed.unwrap_or_default();
@@ -110,8 +130,7 @@ impl Hooks {
                 let question = || question(head, &member, sender, &translation, payload).map(Waiting::Question);
                 return Ok(mailing.map(Waiting::Mail).or_else(question));
             }
-            Owner::SenderGone => return Err(later("its sender is gone")),
-            Owner::NotFoundYet => {
+            Owner::NotFoundYet | Owner::SenderGone | Owner::Uncertain(_) | Owner::Nobody(_) => {
                 self.watch_server(head.tmux.as_deref()).await?;
                 self.post(said(head, claim(None, sender.lineage.clone()), &translation, &text)).await?;
                 locked(&self.unowned).push(Instant::now(), sender, conversation(&translation));
@@ -119,6 +138,11 @@ impl Hooks {
             }
         }
         Ok(None)
+    }
+
+    fn pass_over(&self, head: &HookHead, why: &str) {
+        tracing::debug!(agent = head.agent, event = head.event, why, "a hook is nobody's");
+        self.handle.hooks().passed_over(&format!("{}: {why}", head.agent));
     }
 
     /// Logs what the hook of an agent says, and passes on what else is in it.
@@ -131,9 +155,22 @@ impl Hooks {
         text: &str,
         payload: &Value,
     ) -> Result<(), CommandError> {
+        self.tell_turn(head, member, sender, translation, text, payload).await?;
+        self.learn(member, conversation(translation)).await
+    }
+
+    /// Logs what a hook says of an agent's turn. Which conversation the agent is in is left open.
+    async fn tell_turn(
+        &self,
+        head: &HookHead,
+        member: &Member,
+        sender: &Sender,
+        translation: &Translation,
+        text: &str,
+        payload: &Value,
+    ) -> Result<(), CommandError> {
         let claim = claim(Some(member.runtime.clone()), sender.lineage.clone());
         self.post(said(head, claim, translation, text)).await?;
-        self.learn(member, conversation(translation)).await?;
         // The prompt that an agent says it was given, under the name that all of them have for it.
         if let Some(prompt) = payload["prompt"].as_str() {
             self.handle.mail_read(member.runtime.clone(), prompt.to_owned(), Receipt::Hook).await?;
@@ -148,7 +185,7 @@ impl Hooks {
         while roster.changed().await.is_ok() {
             let owned = locked(&self.unowned).owned(Instant::now(), |sender| match self.owner(sender) {
                 Owner::Member(member) => Some(member),
-                Owner::NotFoundYet | Owner::SenderGone | Owner::Nobody(_) => None,
+                Owner::NotFoundYet | Owner::SenderGone | Owner::Uncertain(_) | Owner::Nobody(_) => None,
             });
             for (member, conversation) in owned {
                 self.learn(&member, conversation).await.ok();
@@ -156,19 +193,16 @@ impl Hooks {
         }
     }
 
-    /// Whether the conversation that a payload names is enough to know whose it is.
-    fn is_known_by_session(&self, head: &HookHead, payload: &serde_json::Result<Value>) -> bool {
-        let Ok(payload) = payload else { return false };
-        let session = translate::hook(&head.agent, head.event.as_deref(), payload).session;
-        let sender = Sender { agent: head.agent.clone(), lineage: Vec::new(), session, in_pane: true };
-        matches!(self.owner(&sender), Owner::Member(_))
-    }
-
-    /// What a payload means. One that is no JSON means nothing, and is kept to be looked at.
-    fn translate(&self, head: &HookHead, payload: &serde_json::Result<Value>) -> Translation {
+    /// What a payload means to an agent. One that is no JSON means nothing, and is kept to be looked at.
+    fn translate(
+        &self,
+        head: &HookHead,
+        payload: &serde_json::Result<Value>,
+        runtime: Option<&RuntimeId>,
+    ) -> Translation {
         let event = head.event.as_deref();
         match payload {
-            Ok(payload) => locked(&self.translator).hook(&head.agent, event, payload),
+            Ok(payload) => locked(&self.translator).hook_of(runtime, &head.agent, event, payload),
             Err(error) => {
                 self.handle.hooks().unread();
                 let what = format!("a payload that is no JSON: {error}");
@@ -187,7 +221,21 @@ impl Hooks {
             return Owner::Nobody("no agent has that name");
         }
         let roster = self.handle.roster().borrow().clone();
-        owner::owner(sender, &roster, |process| owner::helps(&registry, process))
+        owner::owner(sender, &roster, &Now { registry: &registry, roster: &roster, handle: &self.handle })
+    }
+
+    /// Whose turn the hook of a shared server is about: that of the agent whose messages are in the prompt that began the turn.
+    async fn owner_of_turn(&self, sender: &Sender, payload: &serde_json::Result<Value>) -> Option<Arc<Member>> {
+        let payload = payload.as_ref().ok()?;
+        let turn = TurnName::of(sender, payload)?;
+        if let Some(prompt) = payload["prompt"].as_str().filter(|prompt| may_hold_receipts(prompt)) {
+            let prompt = prompt.to_owned();
+            let addressee = self.handle.read(move |world| world.engine.addressee(&prompt).cloned()).await.ok()?;
+            locked(&self.turns).note(turn.clone(), addressee);
+        }
+        let runtime = locked(&self.turns).of(&turn)?;
+        let roster = self.handle.roster().borrow().clone();
+        roster.get(&runtime).filter(|member| member.agent.as_str() == sender.agent).cloned()
     }
 
     /// Logs all that a hook says, in one go.
@@ -222,6 +270,36 @@ impl Hooks {
             None => Ok(()),
         }
     }
+}
+
+/// What is known right now besides the roster.
+struct Now<'a> {
+    registry: &'a Registry,
+    roster: &'a Roster,
+    handle: &'a Handle,
+}
+
+impl Witness for Now<'_> {
+    fn passage(&self, process: ProcessKey) -> Passage {
+        owner::passage(self.registry, process)
+    }
+
+    fn hears(&self, member: &Member, conversation: &str) -> bool {
+        self.handle.doors().to(&member.runtime).is_some_and(|door| door.hears(conversation))
+    }
+
+    fn holds(&self, member: &Member, conversation: &str) -> bool {
+        servers::codex_holds(self.registry, member, conversation)
+    }
+
+    fn serves_others(&self, member: &Member) -> bool {
+        servers::opencode_is_shared(self.registry, member, self.roster)
+    }
+}
+
+/// The agent's own id of the conversation that a payload is about.
+fn session(head: &HookHead, payload: &serde_json::Result<Value>) -> Option<String> {
+    translate::hook(&head.agent, head.event.as_deref(), payload.as_ref().ok()?).session
 }
 
 /// An agent that gave no payload has nothing to add to the event's name.
@@ -292,7 +370,7 @@ fn said(head: &HookHead, claim: Claim, translation: &Translation, payload: &str)
 /// A plugin and a notify command come by the same way as hooks, and are told apart for `explain`.
 fn source(agent: &str, event: &str) -> Source {
     match (agent, event) {
-        ("opencode", _) | (_, "notify" | "agent-turn-complete") => Source::Notify,
+        ("opencode", _) | (_, "notify" | "agent-turn-complete" | "approval-requested") => Source::Notify,
         _ => Source::Hook,
     }
 }

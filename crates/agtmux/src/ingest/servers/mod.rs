@@ -2,6 +2,7 @@
 
 mod codex;
 mod opencode;
+mod own;
 mod patience;
 mod sse;
 
@@ -11,24 +12,28 @@ use std::sync::Arc;
 use agtmux_core::id::RuntimeId;
 use tokio::task::AbortHandle;
 
+pub(super) use self::codex::holds as codex_holds;
+pub(super) use self::opencode::is_shared as opencode_is_shared;
+pub(super) use self::own::own_processes;
 use crate::daemon::Handle;
 use crate::daemon::roster::Roster;
+use crate::target::manifests::Manifests;
 
 /// The most servers that are listened to.
 const SERVERS: usize = 256;
 
 /// Listens to agents' servers until the daemon ends.
-pub async fn run(handle: Handle) {
-    tokio::join!(codex::run(handle.clone()), run_each(handle));
+pub async fn run(handle: Handle, manifests: Manifests) {
+    tokio::join!(codex::run(handle.clone(), manifests.clone()), run_each(handle, manifests));
 }
 
 /// Listens to servers that belong to one agent each.
-async fn run_each(handle: Handle) {
+async fn run_each(handle: Handle, manifests: Manifests) {
     let mut roster = handle.roster();
     let mut listeners = Listeners::default();
     loop {
         let members = roster.borrow_and_update().clone();
-        listeners.follow(&members, &handle);
+        listeners.follow(&members, &handle, &manifests);
         if roster.changed().await.is_err() {
             return;
         }
@@ -40,7 +45,7 @@ async fn run_each(handle: Handle) {
 struct Listeners(BTreeMap<RuntimeId, Option<AbortHandle>>);
 
 impl Listeners {
-    fn follow(&mut self, members: &Arc<Roster>, handle: &Handle) {
+    fn follow(&mut self, members: &Arc<Roster>, handle: &Handle, manifests: &Manifests) {
         self.0.retain(|runtime, listener| {
             let stays = members.contains_key(runtime);
             if let Some(listener) = listener.as_ref().filter(|_| !stays) {
@@ -54,7 +59,8 @@ impl Listeners {
             }
             let has_room = self.0.values().flatten().count() < SERVERS;
             let may_serve = has_room && member.agent.as_str() == opencode::AGENT;
-            let listener = may_serve.then(|| tokio::spawn(opencode::listen(member.clone(), handle.clone())));
+            let listen = || tokio::spawn(opencode::listen(member.clone(), handle.clone(), manifests.clone()));
+            let listener = may_serve.then(listen);
             self.0.insert(member.runtime.clone(), listener.map(|task| task.abort_handle()));
         }
     }

@@ -7,23 +7,25 @@ mod server;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agtmux_agents::Reading;
 use agtmux_agents::translate::{OpencodePrompts, Translator, opencode_standing};
+use agtmux_agents::{Reading, Registry};
 use agtmux_core::mail::{Receipt, may_hold_receipts};
 use agtmux_core::signal::{Signal, Source};
 use http_body_util::BodyExt;
 use serde_json::Value;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use self::door::OpencodeDoor;
 use self::requests::Requests;
 use self::server::{Failure, Server, is_plain};
+use super::own::{own_processes, own_sockets};
 use super::sse::Events;
 use crate::daemon::Handle;
-use crate::daemon::roster::{Conversation, Member};
+use crate::daemon::roster::{Conversation, Member, Roster};
 use crate::daemon::said::Said;
 use crate::error::CommandError;
 use crate::platform;
+use crate::target::manifests::Manifests;
 
 /// The agent that this is about.
 pub(super) const AGENT: &str = "opencode";
@@ -40,17 +42,20 @@ const LATELY: usize = 3;
 /// A server sends a sign of life every ten seconds. One that is silent for longer than this has gone away.
 const SILENCE: Duration = Duration::from_secs(40);
 
+/// How often it is looked whether another agent uses the server as well.
+const LOOK: Duration = Duration::from_secs(1);
+
 /// How long to wait before a server is tried again: it opens a while after its process starts.
 const PAUSES: [Duration; 4] =
     [Duration::from_millis(500), Duration::from_secs(1), Duration::from_secs(2), Duration::from_secs(10)];
 
 /// Listens to the server of a runtime, if it has one, until aborted.
-pub(super) async fn listen(member: Arc<Member>, handle: Handle) {
-    let Some(port) = find_port(member.process.pid).await else {
+pub(super) async fn listen(member: Arc<Member>, handle: Handle, manifests: Manifests) {
+    let Some(port) = find_port(&member, &manifests).await else {
         return;
     };
     for attempt in 0_usize.. {
-        match attend(&member, port, &handle).await {
+        match attend(&member, port, &handle, &manifests).await {
             Ok(()) => {}
             Err(Silence::Server(why)) => tracing::debug!(%why, port, "opencode's server is not heard"),
             Err(Silence::Daemon) => return,
@@ -60,9 +65,10 @@ pub(super) async fn listen(member: Arc<Member>, handle: Handle) {
 }
 
 /// The port that an agent serves on, if any. A launcher may take a moment to start the program that has one.
-async fn find_port(pid: u32) -> Option<u16> {
+async fn find_port(member: &Arc<Member>, manifests: &Manifests) -> Option<u16> {
     for pause in PAUSES {
-        if let Ok(Some(port)) = tokio::task::spawn_blocking(move || port_of(pid)).await {
+        let (member, registry) = (Arc::clone(member), manifests.now());
+        if let Ok(Some(port)) = tokio::task::spawn_blocking(move || port_of(&registry, &member)).await {
             return Some(port);
         }
         sleep(pause).await;
@@ -85,6 +91,9 @@ impl From<CommandError> for Silence {
 /// A connection, and what was heard on it.
 struct Listening<'a> {
     member: &'a Member,
+    sharing: Sharing,
+    /// When it was last looked whether the server is shared, and whether it is.
+    looked: Option<(Instant, bool)>,
     server: Server,
     translator: Translator,
     prompts: OpencodePrompts,
@@ -93,7 +102,7 @@ struct Listening<'a> {
 }
 
 /// Listens to one connection until it ends. Then what the server said last may be true no longer, and is taken back.
-async fn attend(member: &Member, port: u16, handle: &Handle) -> Result<(), Silence> {
+async fn attend(member: &Arc<Member>, port: u16, handle: &Handle, manifests: &Manifests) -> Result<(), Silence> {
     let server = Server { pid: member.process.pid, port };
     let opened = async {
         server.is_its_own().await?;
@@ -101,8 +110,11 @@ async fn attend(member: &Member, port: u16, handle: &Handle) -> Result<(), Silen
     };
     let mut body = opened.await.map_err(|failure| Silence::Server(failure.to_string()))?.into_body();
     let mut events = Events::default();
+    let sharing = Sharing { member: Arc::clone(member), handle: handle.clone(), manifests: manifests.clone() };
     let mut listening = Listening {
         member,
+        sharing: sharing.clone(),
+        looked: None,
         server,
         translator: Translator::default(),
         prompts: OpencodePrompts::default(),
@@ -110,9 +122,12 @@ async fn attend(member: &Member, port: u16, handle: &Handle) -> Result<(), Silen
         handle,
     };
     // Asked when the events are heard already, so that nothing falls between.
-    let mut has_spoken = listening.restate().await?;
-    listening.read_again().await?;
-    let door = OpencodeDoor { runtime: member.runtime.clone(), server, handle: handle.clone() };
+    let mut has_spoken = false;
+    if !listening.is_passed_over().await? {
+        has_spoken = listening.restate().await?;
+        listening.read_again().await?;
+    }
+    let door = OpencodeDoor { runtime: member.runtime.clone(), server, sharing, handle: handle.clone() };
     let _door = handle.doors().open(member.runtime.clone(), Arc::new(door));
     while let Ok(Some(Ok(frame))) = timeout(SILENCE, body.frame()).await {
         for event in frame.data_ref().map(|piece| events.take(piece)).unwrap_or_default() {
@@ -170,7 +185,30 @@ impl Listening<'_> {
         Ok(())
     }
 
+    /// Whether what the server says may be about the agent of another pane. Then all that it said is taken back.
+    async fn is_passed_over(&mut self) -> Result<bool, CommandError> {
+        let before = self.looked.filter(|(at, _)| at.elapsed() < LOOK);
+        let is_shared = match before {
+            Some((_, is_shared)) => is_shared,
+            None => self.sharing.is_shared().await,
+        };
+        let was_shared = self.looked.is_some_and(|(_, was_shared)| was_shared);
+        if before.is_none() {
+            self.looked = Some((Instant::now(), is_shared));
+        }
+        if is_shared && !was_shared {
+            let withdrawn = vec![Reading::new(Signal::Withdrawn)];
+            self.handle.said(Said::now(Source::AppServer, self.member.claim(), withdrawn)).await?;
+        } else if was_shared && !is_shared {
+            self.restate().await?;
+        }
+        Ok(is_shared)
+    }
+
     async fn tell(&mut self, event: &[u8]) -> Result<bool, CommandError> {
+        if self.is_passed_over().await? {
+            return Ok(false);
+        }
         let Ok(payload) = serde_json::from_slice(event) else {
             return Ok(false);
         };
@@ -232,8 +270,46 @@ async fn given_lately(server: Server) -> Result<Vec<String>, Failure> {
 }
 
 /// The port that an agent was told to serve on: by its own arguments, or by those of the program that it launched.
-fn port_of(pid: u32) -> Option<u16> {
-    platform::processes_under(pid).iter().find_map(|process| port_in(&process.argv))
+fn port_of(registry: &Registry, member: &Member) -> Option<u16> {
+    own_processes(registry, member).iter().find_map(|process| port_in(&process.argv))
+}
+
+/// Whether the agent of another pane uses the server of this one, so that what the server says may be about that.
+pub(in crate::ingest) fn is_shared(registry: &Registry, member: &Member, roster: &Roster) -> bool {
+    if member.agent.as_str() != AGENT {
+        return false;
+    }
+    let mut others = roster.values().filter(|other| other.agent.as_str() == AGENT && other.runtime != member.runtime);
+    let Some(first) = others.next() else {
+        return false;
+    };
+    let Some(ends) = port_of(registry, member).map(platform::tcp_clients) else {
+        return false;
+    };
+    // Where nobody can say who is connected, it may be anybody.
+    let Some(ends) = ends else {
+        return true;
+    };
+    std::iter::once(first).chain(others).any(|other| {
+        let own = own_sockets(registry, other);
+        ends.iter().any(|end| own.contains(end))
+    })
+}
+
+/// What it takes to look whether a server is shared at any time.
+#[derive(Clone)]
+struct Sharing {
+    member: Arc<Member>,
+    handle: Handle,
+    manifests: Manifests,
+}
+
+impl Sharing {
+    async fn is_shared(&self) -> bool {
+        let (registry, roster) = (self.manifests.now(), self.handle.roster().borrow().clone());
+        let member = Arc::clone(&self.member);
+        tokio::task::spawn_blocking(move || is_shared(&registry, &member, &roster)).await.unwrap_or(true)
+    }
 }
 
 fn port_in(argv: &[String]) -> Option<u16> {

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
+use agtmux_agents::Registry;
 use agtmux_core::id::{AgentId, PaneId, PaneKey, ProcessKey, RuntimeId, ServerId};
 use agtmux_core::state::{State, Verdict};
 use agtmux_core::time::Timestamp;
@@ -21,6 +22,7 @@ use crate::daemon::roster::{Conversation, Member, Roster, unknown};
 use crate::ingest::files::reader::Reader;
 use crate::ingest::files::trace::Told;
 use crate::platform;
+use crate::target::manifests::Manifests;
 
 /// Long enough for a machine that is busy with other things.
 const DEADLINE: Duration = Duration::from_secs(20);
@@ -41,7 +43,7 @@ impl Desk {
         let (waker, wake) = UnixStream::pair().unwrap();
         wake.set_nonblocking(true).unwrap();
         let (told, heard) = mpsc::channel(16);
-        let reader = Reader::new(members, told);
+        let reader = Reader::new(members, Manifests::new(Registry::builtin()).1, told);
         let reader = Some(thread::spawn(move || reader.run(&wake)));
         let dir = tempfile::tempdir().unwrap();
         Self { dir, roster, heard, waker: Some(waker), reader, agents: Vec::new() }

@@ -59,6 +59,35 @@ fn codexs_rollout_is_found_among_its_open_files() {
     assert_eq!(desk.next(), r#"rt0 vendor_file: {"is":"turn_ended","outcome":{"how":"interrupted"}}"#);
 }
 
+/// Two agents went on with one conversation. A line of its record is about the turn of one of them, and does not say of which.
+#[test]
+fn a_record_that_two_agents_keep_speaks_for_neither() {
+    let mut desk = Desk::new();
+    let transcript = desk.path(".claude/projects/-ws/aa04.jsonl");
+    append(transcript.clone(), &json!({"type": "summary"}));
+    let session = Some(Conversation { session: Some("aa04".to_owned()), ..Conversation::default() });
+    let interrupted = || {
+        let content = [json!({"type": "text", "text": "[Request interrupted by user]"})];
+        let time = jiff::Timestamp::now().to_string();
+        json!({"type": "user", "timestamp": time, "message": {"content": content}})
+    };
+    let first = desk.agent("claude", &[]);
+    desk.learn(&first, session.clone());
+    append(transcript.clone(), &interrupted());
+    assert_eq!(desk.next(), r#"rt0 vendor_file: {"is":"turn_ended","outcome":{"how":"interrupted"}}"#);
+    let second = desk.agent("claude", &[]);
+    desk.learn(&second, session);
+    let third = desk.agent("claude", &[]);
+    let other = desk.path(".claude/projects/-ws/bb05.jsonl");
+    append(other.clone(), &json!({"type": "summary"}));
+    desk.learn(&third, Some(Conversation { session: Some("bb05".to_owned()), ..Conversation::default() }));
+    for _ in 0..2 {
+        append(transcript.clone(), &interrupted());
+        append(other.clone(), &interrupted());
+        assert_eq!(desk.next(), r#"rt2 vendor_file: {"is":"turn_ended","outcome":{"how":"interrupted"}}"#);
+    }
+}
+
 /// What a hook named is read only where the agent keeps its records.
 #[test]
 fn a_transcript_is_read_where_a_hook_said() {

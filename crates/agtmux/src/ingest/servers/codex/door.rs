@@ -1,7 +1,8 @@
 //! Codex's app server as a way to one of its threads: a turn that is started there is shown by the pane whose thread it is, and goes on
 //! under the settings of the turn before.
 //!
-//! Which pane shows which thread is found out by whoever listens, who opens this door and shuts it when that is not sure any more.
+//! The listener finds out which pane shows which thread. It opens this door, and shuts it when that is not certain any more. Who is
+//! connected is looked up each time all the same: another client may have come a moment ago.
 
 use agtmux_agents::translate::codex_given;
 use agtmux_core::id::RuntimeId;
@@ -10,11 +11,14 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
+use super::clients::Clients;
 use super::line::{Failure, Line};
-use crate::daemon::Handle;
 use crate::daemon::doors::{At, Door, Given, Sight, WAITS};
 use crate::error::CommandError;
 use crate::ingest::servers::patience::becomes;
+
+/// Why nothing goes by the server.
+const SHARED: &str = "another client is connected, so that it is not certain which thread the pane shows";
 
 /// How much of a thread is looked through for what its agent was given.
 const LAST: usize = 100;
@@ -25,7 +29,7 @@ pub(super) struct CodexDoor {
     pub(super) runtime: RuntimeId,
     pub(super) thread: String,
     pub(super) line: Line,
-    pub(super) handle: Handle,
+    pub(super) around: Clients,
 }
 
 impl Door for CodexDoor {
@@ -37,6 +41,9 @@ impl Door for CodexDoor {
         async move {
             let at = self.at().await.map_err(|failure| failure.to_string())?;
             let at = at.ok_or("the thread is not open there")?;
+            if !self.is_certain().await {
+                return Err(SHARED.to_owned());
+            }
             Ok(Sight { conversation: self.thread.clone(), at })
         }
         .boxed()
@@ -54,6 +61,9 @@ impl Door for CodexDoor {
                 if self.at().await.map_err(told)? == Some(At::Question) {
                     return Err(WAITS.to_owned());
                 }
+                if !self.is_certain().await {
+                    return Err(SHARED.to_owned());
+                }
                 let params = json!({"threadId": conversation, "turnId": turn["id"]});
                 self.line.ask("turn/interrupt", params).await.map_err(told)?;
             }
@@ -67,6 +77,9 @@ impl Door for CodexDoor {
         async move {
             let params = json!({"threadId": conversation, "clientUserMessageId": delivery,
                 "input": [{"type": "text", "text": text}]});
+            if !self.is_certain().await {
+                return Given::Refused(SHARED.to_owned());
+            }
             match self.line.ask("turn/start", params).await {
                 Ok(_) => {
                     // Nobody waits for it: a thread has what was given a moment after the turn began.
@@ -79,9 +92,19 @@ impl Door for CodexDoor {
         }
         .boxed()
     }
+
+    fn hears(&self, conversation: &str) -> bool {
+        conversation == self.thread && self.around.is_sole(&self.runtime)
+    }
 }
 
 impl CodexDoor {
+    /// Whether no other client can show the thread.
+    async fn is_certain(&self) -> bool {
+        let (around, runtime) = (self.around.clone(), self.runtime.clone());
+        tokio::task::spawn_blocking(move || around.is_sole(&runtime)).await.unwrap_or(false)
+    }
+
     /// What goes on in the thread; nothing if it is not open.
     async fn at(&self) -> Result<Option<At>, Failure> {
         let read = self.line.ask("thread/read", json!({"threadId": self.thread})).await?;
@@ -108,7 +131,7 @@ impl CodexDoor {
 
     /// Reads what the agent was given while nobody listened, if it is waited for.
     pub(super) async fn read_again(self) {
-        let is_waited_for = self.handle.is_waiting_for_receipts(&self.runtime).await;
+        let is_waited_for = self.around.handle.is_waiting_for_receipts(&self.runtime).await;
         if is_waited_for.unwrap_or(false) {
             match self.items().await {
                 Ok(items) => {
@@ -121,7 +144,7 @@ impl CodexDoor {
 
     async fn read(&self, items: &[Value]) -> Result<(), CommandError> {
         for prompt in items.iter().flat_map(codex_given).filter(|prompt| may_hold_receipts(prompt)) {
-            self.handle.mail_read(self.runtime.clone(), prompt, Receipt::Server).await?;
+            self.around.handle.mail_read(self.runtime.clone(), prompt, Receipt::Server).await?;
         }
         Ok(())
     }

@@ -4,29 +4,31 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use agtmux_agents::Reading;
-use agtmux_agents::translate::{CodexAppServer, CodexClients, Connected, ThreadNews};
+use agtmux_agents::translate::{CodexAppServer, CodexClients, Moment, ThreadNews};
 use agtmux_core::id::RuntimeId;
 use agtmux_core::signal::{Signal, Source};
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
 use tokio::net::UnixStream;
 use tokio::sync::watch;
-use tokio::time::{sleep, timeout};
+use tokio::time::{interval, sleep, timeout};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 
+use super::Members;
+use super::clients::Clients;
 use super::door::CodexDoor;
 use super::line::Line;
-use super::{Members, place};
 use crate::daemon::Handle;
 use crate::daemon::doors::Opened;
 use crate::daemon::roster::{Conversation, Member};
 use crate::daemon::said::Said;
 use crate::error::CommandError;
 use crate::platform;
+use crate::target::manifests::Manifests;
 
 /// How long a server may take to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -35,17 +37,25 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const PAUSES: [Duration; 4] =
     [Duration::from_millis(500), Duration::from_secs(1), Duration::from_secs(2), Duration::from_secs(10)];
 
+/// How often it is looked who is connected, while the server has nothing to tell.
+const LOOK: Duration = Duration::from_secs(5);
+
 /// The requests that are made, by the ids of their answers.
 const INITIALIZE: u64 = 1;
 const LOADED: u64 = 2;
 const THREAD: u64 = 3;
 
 /// Listens to a server until nobody is its client any more.
-pub(super) async fn listen(socket: PathBuf, mut members: watch::Receiver<Members>, handle: Handle) {
+pub(super) async fn listen(
+    socket: PathBuf,
+    mut members: watch::Receiver<Members>,
+    handle: Handle,
+    manifests: Manifests,
+) {
     let mut clients = CodexClients::default();
     let mut attempt = 0;
     loop {
-        match attend(&socket, &mut members, &mut clients, &handle).await {
+        match attend(&socket, &mut members, &mut clients, (&handle, &manifests)).await {
             // It was there: it may be back soon.
             Ok(()) => attempt = 0,
             Err(Silence::Server(why)) => tracing::debug!(%why, socket = %socket.display(), "no app server is heard"),
@@ -77,7 +87,7 @@ async fn attend(
     socket: &Path,
     members: &mut watch::Receiver<Members>,
     clients: &mut CodexClients,
-    handle: &Handle,
+    (handle, manifests): (&Handle, &Manifests),
 ) -> Result<(), Silence> {
     let opened = timeout(PATIENCE, connect(socket)).await;
     let (mut stream, bound) = opened
@@ -86,7 +96,9 @@ async fn attend(
         .map_err(Silence::Server)?;
     let (line, mut calls) = Line::new();
     let (server, told) = (CodexAppServer::default(), BTreeMap::new());
-    let mut listening = Listening { bound, server, clients, told, line, handle };
+    let around = Clients { bound, handle: handle.clone(), manifests: manifests.clone() };
+    let mut listening = Listening { around, server, clients, told, line, handle };
+    let mut looks = interval(LOOK);
     let initialize = json!({"id": INITIALIZE, "method": "initialize", "params": {
         "clientInfo": {"name": "agtmux", "title": null, "version": env!("CARGO_PKG_VERSION")}, "capabilities": null}});
     let mut questions = vec![initialize];
@@ -113,6 +125,7 @@ async fn attend(
                 questions.push(calls.ask(call));
                 continue;
             }
+            _ = looks.tick() => None,
             changed = members.changed() => match changed {
                 Ok(()) => None,
                 Err(_nobody_left) => return Ok(()),
@@ -138,8 +151,8 @@ async fn connect(socket: &Path) -> Result<(WebSocketStream<UnixStream>, PathBuf)
 }
 
 struct Listening<'a> {
-    /// The path that the server is bound to.
-    bound: PathBuf,
+    /// Who is connected.
+    around: Clients,
     server: CodexAppServer,
     clients: &'a mut CodexClients,
     /// Who was told of which thread.
@@ -180,8 +193,9 @@ impl Listening<'_> {
 
     /// Tells each client's runtime what is new about its thread: all of it, if it is not known how it stood before.
     async fn tell(&mut self, members: &Members, news: Option<ThreadNews>) -> Result<(), Silence> {
-        let connected = connected(members, &self.bound).await;
-        let shown = self.clients.update(&connected, &self.server.threads());
+        let connected = self.around.connected(members).await;
+        let shown = self.clients.update(now(), connected.as_ref(), &self.server.threads());
+        let shown: BTreeMap<_, _> = shown.into_iter().collect();
         let gone: Vec<_> = self.told.extract_if(.., |runtime, told| shown.get(runtime) != Some(&told.thread)).collect();
         for (_, Told { member, .. }) in gone {
             self.say(&member, vec![Reading::new(Signal::Withdrawn)]).await?;
@@ -198,8 +212,8 @@ impl Listening<'_> {
             let conversation = Conversation { session: Some(thread.clone()), ..Conversation::default() };
             self.handle.conversation(runtime.clone(), conversation).await?;
             self.say(member, self.server.standing(&thread)).await?;
-            let (line, handle) = (self.line.clone(), self.handle.clone());
-            let door = CodexDoor { runtime: runtime.clone(), thread: thread.clone(), line, handle };
+            let (line, around) = (self.line.clone(), self.around.clone());
+            let door = CodexDoor { runtime: runtime.clone(), thread: thread.clone(), line, around };
             // Apart, since what it asks is passed on by this very loop.
             tokio::spawn(door.clone().read_again());
             let door = self.handle.doors().open(runtime.clone(), Arc::new(door));
@@ -224,16 +238,8 @@ impl Listening<'_> {
     }
 }
 
-/// Who is connected to the server, but for this daemon.
-async fn connected(members: &Members, bound: &Path) -> Connected {
-    let (members, bound) = (members.clone(), bound.to_owned());
-    let looked = tokio::task::spawn_blocking(move || {
-        let session = |member: &Member| member.conversation.as_ref()?.session.clone();
-        let clients = members.iter().filter(|member| !place::serves_itself(member));
-        Connected {
-            clients: clients.map(|member| (member.runtime.clone(), session(member))).collect(),
-            count: platform::unix_clients(&bound).map(|count| count.saturating_sub(1)),
-        }
-    });
-    looked.await.unwrap_or_default()
+fn now() -> Moment {
+    let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let unix_ms = u64::try_from(since_1970.as_millis()).unwrap_or(u64::MAX);
+    Moment { unix_ms, boot_ms: platform::boot_clock_ns() / 1_000_000 }
 }

@@ -1,5 +1,6 @@
 //! Codex's app server, to which its panes may be clients: one listener for each server, whoever shares it.
 
+mod clients;
 mod door;
 mod line;
 mod listener;
@@ -12,8 +13,10 @@ use std::sync::Arc;
 use agtmux_core::id::RuntimeId;
 use tokio::sync::watch;
 
+pub(in crate::ingest) use self::place::holds;
 use crate::daemon::Handle;
 use crate::daemon::roster::Member;
+use crate::target::manifests::Manifests;
 
 /// The agent that this is about.
 const AGENT: &str = "codex";
@@ -25,7 +28,7 @@ const SERVERS: usize = 64;
 type Members = Vec<Arc<Member>>;
 
 /// Listens to the servers of all agents in panes until the daemon ends.
-pub(super) async fn run(handle: Handle) {
+pub(super) async fn run(handle: Handle, manifests: Manifests) {
     let mut roster = handle.roster();
     let mut places: BTreeMap<RuntimeId, Option<PathBuf>> = BTreeMap::new();
     let mut listeners: BTreeMap<PathBuf, watch::Sender<Members>> = BTreeMap::new();
@@ -35,7 +38,7 @@ pub(super) async fn run(handle: Handle) {
         let mut members: BTreeMap<PathBuf, Members> = BTreeMap::new();
         for member in roll.values().filter(|member| member.agent.as_str() == AGENT) {
             if !places.contains_key(&member.runtime) {
-                let place = place::find(Arc::clone(member)).await;
+                let place = place::find(Arc::clone(member), &manifests).await;
                 places.insert(member.runtime.clone(), place);
             }
             if let Some(place) = places.get(&member.runtime).cloned().flatten() {
@@ -45,7 +48,7 @@ pub(super) async fn run(handle: Handle) {
         // A listener ends when nobody tells it of members any more.
         listeners.retain(|place, _| members.contains_key(place));
         for (place, members) in members {
-            follow(&mut listeners, place, members, &handle);
+            follow(&mut listeners, place, members, (&handle, &manifests));
         }
         if roster.changed().await.is_err() {
             return;
@@ -57,7 +60,7 @@ fn follow(
     listeners: &mut BTreeMap<PathBuf, watch::Sender<Members>>,
     place: PathBuf,
     members: Members,
-    handle: &Handle,
+    (handle, manifests): (&Handle, &Manifests),
 ) {
     if let Some(listener) = listeners.get(&place) {
         listener.send_if_modified(|known| {
@@ -67,16 +70,13 @@ fn follow(
         });
     } else if listeners.len() < SERVERS {
         let (sender, receiver) = watch::channel(members);
-        tokio::spawn(listener::listen(place.clone(), receiver, handle.clone()));
+        tokio::spawn(listener::listen(place.clone(), receiver, handle.clone(), manifests.clone()));
         listeners.insert(place, sender);
     }
 }
 
-/// Whether others are there, or in other conversations. In what state they are makes no difference.
+/// Whether others are there. In what state they are makes no difference.
 fn differs(known: &Members, new: &Members) -> bool {
-    let what = |members: &Members| -> BTreeSet<_> {
-        let session = |member: &Arc<Member>| member.conversation.as_ref()?.session.clone();
-        members.iter().map(|member| (member.runtime.clone(), session(member))).collect()
-    };
-    what(known) != what(new)
+    let who = |members: &Members| -> BTreeSet<_> { members.iter().map(|member| member.runtime.clone()).collect() };
+    who(known) != who(new)
 }

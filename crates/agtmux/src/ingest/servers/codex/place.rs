@@ -5,22 +5,27 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use agtmux_agents::Registry;
+
 use crate::daemon::roster::Member;
+use crate::ingest::servers::own_processes;
 use crate::platform;
+use crate::target::manifests::Manifests;
 
 /// The socket of the server that all of a person's Codexes share, in Codex's directory.
 const SHARED: &str = "app-server-control/app-server-control.sock";
 
-/// A process that holds one of these open in Codex's directory serves itself.
+/// A process that writes to a conversation holds a file of its name open in this directory of Codex's.
 const LOCKS: &str = "thread-writer-locks";
 
 /// The socket of the server that an agent may be a client of; none if it surely is not.
-pub(super) async fn find(member: Arc<Member>) -> Option<PathBuf> {
+pub(super) async fn find(member: Arc<Member>, manifests: &Manifests) -> Option<PathBuf> {
+    let registry = manifests.now();
     tokio::task::spawn_blocking(move || {
         let pid = member.process.pid;
         let environment = platform::process_environment(pid);
         let arguments: Vec<Vec<String>> =
-            platform::processes_under(pid).into_iter().map(|process| process.argv).collect();
+            own_processes(&registry, &member).into_iter().map(|process| process.argv).collect();
         let is_it = platform::process_stat(pid).is_some_and(|stat| stat.start == member.process.start);
         is_it.then(|| place(&arguments, &environment))?
     })
@@ -28,11 +33,14 @@ pub(super) async fn find(member: Arc<Member>) -> Option<PathBuf> {
     .unwrap_or_default()
 }
 
-/// Whether an agent serves itself, and so is nobody's client: a server that it has not asked for may come up beside it.
-pub(super) fn serves_itself(member: &Member) -> bool {
-    let is_lock = |path: &PathBuf| path.parent().and_then(Path::file_name) == Some(OsStr::new(LOCKS));
-    let processes = platform::processes_under(member.process.pid);
-    processes.iter().any(|process| platform::open_files(process.pid).iter().any(is_lock))
+/// Whether an agent itself, and no server that it shares with others, writes to this conversation.
+pub(in crate::ingest) fn holds(registry: &Registry, member: &Member, conversation: &str) -> bool {
+    let name = format!("{conversation}.lock");
+    let is_lock = |path: &PathBuf| {
+        path.file_name() == Some(OsStr::new(&name))
+            && path.parent().and_then(Path::file_name) == Some(OsStr::new(LOCKS))
+    };
+    own_processes(registry, member).iter().any(|process| platform::open_files(process.pid).iter().any(is_lock))
 }
 
 fn place(arguments: &[Vec<String>], environment: &BTreeMap<OsString, OsString>) -> Option<PathBuf> {

@@ -9,6 +9,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
+use super::Sharing;
 use super::server::{Failure, Server, is_plain};
 use crate::daemon::Handle;
 use crate::daemon::doors::{At, Door, Given, Sight, WAITS};
@@ -24,6 +25,7 @@ const LAST: usize = 20;
 pub(super) struct OpencodeDoor {
     pub(super) runtime: RuntimeId,
     pub(super) server: Server,
+    pub(super) sharing: Sharing,
     pub(super) handle: Handle,
 }
 
@@ -84,6 +86,9 @@ impl OpencodeDoor {
     /// The conversation that a pane with this title shows.
     async fn shown(&self, title: &str) -> Result<String, String> {
         let told = |failure: Failure| failure.to_string();
+        if self.sharing.is_shared().await {
+            return Err("another agent uses the server as well".to_owned());
+        }
         let last = self.last().await.filter(|id| is_plain(id)).ok_or("no conversation of it is known")?;
         self.server.is_its_own().await.map_err(told)?;
         let sessions = self.server.document(&format!("/session?limit={CONVERSATIONS}")).await.map_err(told)?;
