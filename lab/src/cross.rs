@@ -30,6 +30,9 @@ const BURST: usize = 5;
 /// How long one burst may take.
 const PATIENCE: Duration = Duration::from_secs(120);
 
+/// How long the model may wait for what was typed last.
+const LAST: Duration = Duration::from_secs(60);
+
 /// What came of it.
 #[derive(Clone, Debug, Default)]
 pub struct Crossing {
@@ -109,10 +112,18 @@ pub async fn cross(
         }
         settle(&stage).await?;
     }
-    let mut crossing = Crossing::default();
-    for (number, ids) in sent.iter().enumerate() {
-        crossing.agents.push(judge(&stage, number, ids).await?);
-    }
+    // A hook confirms a prompt before the model is told of it.
+    let settled = Instant::now();
+    let crossing = loop {
+        let mut crossing = Crossing::default();
+        for (number, ids) in sent.iter().enumerate() {
+            crossing.agents.push(judge(&stage, number, ids).await?);
+        }
+        if crossing.is_clean() || settled.elapsed() > LAST {
+            break crossing;
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    };
     stage.strike().await?;
     Ok(crossing)
 }

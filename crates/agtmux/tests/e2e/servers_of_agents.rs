@@ -205,9 +205,10 @@ fn codexs_server_is_heard() {
     expect("idle");
     // Another client may show the thread as well, or whatever this one showed: nobody can say (F33).
     let other = UnixStream::connect(environment.path("codex.sock")).unwrap();
+    let accepted = server.accept().unwrap();
     daemon.say("thread/status/changed", &active(&[]));
     expect("unknown");
-    drop((server.accept().unwrap(), other));
+    drop((accepted, other));
     daemon.say("thread/closed", &json!({"threadId": first}));
     let second = Uuid::now_v7().to_string();
     daemon.say("thread/started", &json!({"thread": {"id": second, "ephemeral": false, "status": {"type": "idle"}}}));

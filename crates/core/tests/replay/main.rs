@@ -58,6 +58,7 @@ replays! {
     pane_reused,
     pending_bind,
     policy_change,
+    queued_turn,
     redraw,
     remote_claim,
     restart_replay,

@@ -81,8 +81,11 @@ fn a_record_that_two_agents_keep_speaks_for_neither() {
     let other = desk.path(".claude/projects/-ws/bb05.jsonl");
     append(other.clone(), &json!({"type": "summary"}));
     desk.learn(&third, Some(Conversation { session: Some("bb05".to_owned()), ..Conversation::default() }));
-    for _ in 0..2 {
-        append(transcript.clone(), &interrupted());
+    for is_known in [false, true] {
+        // Once the third has spoken, it is known that the second is in the conversation of the first.
+        if is_known {
+            append(transcript.clone(), &interrupted());
+        }
         append(other.clone(), &interrupted());
         assert_eq!(desk.next(), r#"rt2 vendor_file: {"is":"turn_ended","outcome":{"how":"interrupted"}}"#);
     }
