@@ -20,12 +20,14 @@ mod hook_file;
 mod json;
 mod json_lists;
 mod json_text;
+mod loading;
 mod own_file;
 mod plan;
 mod text;
 
 pub use agent::{Agent, Base, FileSpec, Scope};
 pub use hook_entry::PERMISSION_SECONDS;
+pub use loading::is_loaded;
 pub use plan::{FilePlan, Given, Installed, Plan, Remark, Wish, plan};
 
 use thiserror::Error;

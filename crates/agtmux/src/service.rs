@@ -38,6 +38,7 @@ pub async fn run(options: Options, ready: impl FnOnce()) -> Result<(), CommandEr
         stashes: Arc::default(),
         paths: options.paths.clone(),
         mail: started.mail.clone(),
+        hooks_loaded: Arc::default(),
     };
     let courier = tokio::spawn(act::deliver::run(hands.clone(), started.errands));
     let server = tokio::spawn(api::serve(door, hands, options.program.clone()));

@@ -179,6 +179,10 @@ pub struct PaneItem {
     /// What can be known of the agent, and how that works out.
     #[serde(default)]
     pub adapter: Option<AdapterItem>,
+    /// Whether its session has loaded the hooks that `agtmux setup` put in: true if one was heard from it, false if it started
+    /// before they were there and has to be restarted to load them; null if neither is known.
+    #[serde(default)]
+    pub hooks_loaded: Option<bool>,
     /// The working directory of the pane's foreground process.
     pub cwd: Option<String>,
     /// The pane's title.

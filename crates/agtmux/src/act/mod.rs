@@ -15,6 +15,7 @@ pub mod deliver;
 mod hand_over;
 mod inherit;
 pub mod kill;
+pub mod loaded;
 mod lock;
 pub mod look;
 pub mod resume;
@@ -75,6 +76,8 @@ pub struct Hands {
     pub stashes: Arc<Stashes>,
     /// How messages are delivered.
     pub mail: MailConfig,
+    /// Which sessions have loaded the hooks.
+    pub hooks_loaded: Arc<loaded::HooksLoaded>,
 }
 
 /// An action that was carried out: what the one who asked gets, and the line for the log.

@@ -73,6 +73,7 @@ pub fn pane(view: &PaneView) -> PaneItem {
             capabilities: self::capabilities(capabilities),
             health: adapter_health(capabilities, runtime.heard).name().to_owned(),
         }),
+        hooks_loaded: None,
         cwd: surface.cwd.clone(),
         title: surface.title.clone(),
         command: surface.command.clone(),

@@ -9,6 +9,7 @@ use axum::extract::{Path, State};
 use super::answer::{Answer, Json};
 use super::mail::message;
 use super::{Api, convert};
+use crate::act::loaded::Session;
 use crate::error::CommandError;
 
 pub async fn show(State(api): State<Api>, Path(reference): Path<String>) -> Answer<Explanation> {
@@ -21,7 +22,7 @@ pub async fn show(State(api): State<Api>, Path(reference): Path<String>) -> Answ
         let runtime = resolved.runtime.ok_or_else(no_agent)?;
         let explained = explain::explain(&world.engine, &runtime).ok_or_else(no_agent)?;
         let pane = world.pane(&resolved.pane).ok_or_else(no_agent)?;
-        Ok::<_, CommandError>(Explanation {
+        let explanation = Explanation {
             schema_version: SCHEMA_VERSION,
             generated_at: jiff::Timestamp::now().to_string(),
             pane: convert::pane(&pane),
@@ -30,9 +31,13 @@ pub async fn show(State(api): State<Api>, Path(reference): Path<String>) -> Answ
             sources: explained.sources.iter().map(source).collect(),
             would_change: explained.would_change,
             last_message: world.engine.state().mail.given_last(&runtime).map(|entry| message(world, entry)),
-        })
+        };
+        let sessions = Session::of(std::iter::once(&explanation.pane), world);
+        Ok::<_, CommandError>((explanation, sessions))
     });
-    Ok(Json(explanation.await??))
+    let (mut explanation, sessions) = explanation.await??;
+    api.hands.tell_hooks(std::slice::from_mut(&mut explanation.pane), sessions).await;
+    Ok(Json(explanation))
 }
 
 fn step(step: &Step) -> ExplainStep {

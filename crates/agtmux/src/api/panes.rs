@@ -14,6 +14,7 @@ use axum::extract::State;
 use super::Api;
 use super::answer::{Answer, Json, Params};
 use super::convert;
+use crate::act::loaded::Session;
 use crate::daemon::world::World;
 use crate::error::CommandError;
 
@@ -25,9 +26,13 @@ pub async fn list(State(api): State<Api>, Params(filters): Params<Filters>) -> A
         views.sort_by(|one, other| order.compare(&one.row, &other.row));
         let items = views.iter().map(convert::pane).collect();
         let rows: Vec<_> = views.into_iter().map(|view| view.row).collect();
-        Ok::<_, CommandError>(document(filters, &rows, items, world))
+        let list = document(filters, &rows, items, world);
+        let sessions = Session::of(list.items.iter(), world);
+        Ok::<_, CommandError>((list, sessions))
     });
-    Ok(Json(list.await??))
+    let (mut list, sessions) = list.await??;
+    api.hands.tell_hooks(&mut list.items, sessions).await;
+    Ok(Json(list))
 }
 
 /// A list around its items.

@@ -77,6 +77,7 @@ pub async fn run(args: DoctorArgs, context: &Context) -> Result<(), CommandError
     findings.push(open_files());
     findings.extend(daemon(context).await);
     findings.extend(adapters(context).await);
+    findings.extend(sessions(context).await);
     let failed = findings.iter().filter(|finding| finding.status == Status::Fail).count();
     if args.json {
         output::print_json(&serde_json::json!({ "schema_version": agtmux_wire::SCHEMA_VERSION, "items": findings }))?;
@@ -278,6 +279,13 @@ async fn adapters(context: &Context) -> Option<Finding> {
     let names: Vec<_> = bad.iter().map(|agent| agent.agent.as_str()).collect();
     let fix = format!("agtmux setup {}; agents that run already have to be started again", names.join(" "));
     Some(finding(CHECK, Status::Warn, detail, fix))
+}
+
+/// Sessions that have not loaded the hooks that are there.
+async fn sessions(context: &Context) -> Option<Finding> {
+    let unloaded = super::hooks::unloaded(&super::hooks::sessions(context).await);
+    let found = || format!("hooks not loaded by this session: {}", unloaded.join(", "));
+    (!unloaded.is_empty()).then(|| finding("sessions", Status::Warn, found(), "restart them to load the hooks"))
 }
 
 fn hooks(figures: &HookFigures) -> Finding {

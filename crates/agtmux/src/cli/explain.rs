@@ -68,6 +68,9 @@ fn render(explanation: &Explanation) -> String {
     if let Some(message) = &explanation.last_message {
         line("was given", &format!("{} {}", message.id, way(message)));
     }
+    if pane.hooks_loaded == Some(false) {
+        line("hooks", "hooks not loaded by this session: restart it to load them");
+    }
     if let Some(prompt) = &pane.prompt {
         line("prompt", &format!("{} {}", prompt.hash, prompt.subject.as_deref().unwrap_or_default()));
     }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::page::Page;
 use super::table::{Sheet, age, or_dash};
-use super::{Context, output};
+use super::{Context, hooks, output};
 use crate::client::Client;
 use crate::error::CommandError;
 
@@ -152,7 +152,9 @@ pub async fn run(verb: ListVerb, context: &Context) -> Result<(), CommandError> 
                 return print_document(&client, &query.path).await;
             }
             let list: PaneList = client.get(&query.path).await?;
-            output::print(&panes_page(&list, context.color).text())
+            output::print(&panes_page(&list, context.color).text())?;
+            hooks::remark(&list.items);
+            Ok(())
         }
         ListVerb::Windows(args) => {
             let mut query = args.place.query("/v1/windows");

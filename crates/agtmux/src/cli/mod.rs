@@ -24,6 +24,7 @@ pub mod fullscreen;
 pub mod guard;
 pub mod helper;
 pub mod hook;
+mod hooks;
 pub mod kill;
 pub mod list;
 pub mod next;
@@ -247,7 +248,7 @@ async fn dispatch(verb: Verb, context: &Context) -> Result<(), CommandError> {
         Verb::Resume(args) => resume::run(args, context).await,
         Verb::Adopt(args) => adopt::run(args, context).await,
         Verb::Worktree(verb) => worktree::run(verb, context).await,
-        Verb::Setup(args) => setup::run(&args, context),
+        Verb::Setup(args) => setup::run(&args, context).await,
         Verb::Skill(args) => skill::run(&args),
         Verb::Provision(args) => provision::run(&args, context),
         Verb::Target(verb) => target::run(verb, context).await,

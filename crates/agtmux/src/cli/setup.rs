@@ -4,19 +4,22 @@ use std::path::PathBuf;
 
 use agtmux_agents::setup::{Agent, Installed, Scope, Wish};
 use agtmux_wire::error::ErrorCode;
+use agtmux_wire::list::PaneItem;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use super::edits::{self, FileEdit};
+use super::output::printable;
 use super::table::Sheet;
-use super::{Context, output};
+use super::{Context, hooks, output};
 use crate::config;
 use crate::error::CommandError;
+use crate::platform;
 use crate::setup::claude_plugin::{self, Fitness, Plugin};
 use crate::setup::job::{Job, Request};
 use crate::setup::lock::SetupLock;
 use crate::setup::places::Places;
-use crate::setup::{SetupError, advice};
+use crate::setup::{SetupError, advice, loading};
 
 #[derive(Debug, Args)]
 #[command(after_help = "What is written where, and how it is taken back: docs/setup.md")]
@@ -96,9 +99,56 @@ struct Item {
     advice: Vec<String>,
     problem: Option<String>,
     hint: Option<&'static str>,
+    /// The sessions that run, where it is set up.
+    sessions: Vec<SessionItem>,
 }
 
-pub fn run(args: &SetupArgs, context: &Context) -> Result<(), CommandError> {
+/// A session that runs.
+#[derive(Debug, Serialize)]
+struct SessionItem {
+    runtime_id: Option<String>,
+    name: Option<String>,
+    pane_id: String,
+    /// As in `hooks_loaded` of a pane.
+    hooks_loaded: Option<bool>,
+    #[serde(skip)]
+    shown: String,
+}
+
+impl Item {
+    /// Adds the sessions of this agent. What the daemon knows may be of a moment before the hooks were put in.
+    fn look_at(&mut self, running: &[PaneItem]) {
+        let own = running.iter().filter(|pane| self.status == "current" && pane.agent.as_deref() == Some(self.agent));
+        self.sessions = own
+            .map(|pane| {
+                let heard = pane.hooks_loaded == Some(true);
+                let process = pane.pid.and_then(|pid| Some((pid, platform::process_stat(pid)?.start)));
+                let hooks_loaded = process.and_then(|(pid, start)| loading::has_hooks(self.agent, pid, start, heard));
+                SessionItem {
+                    runtime_id: pane.runtime_id.clone(),
+                    name: pane.name.clone(),
+                    pane_id: pane.identity.pane_id.clone(),
+                    hooks_loaded,
+                    shown: hooks::named(pane),
+                }
+            })
+            .collect();
+    }
+}
+
+impl SessionItem {
+    /// What a person has to know of it.
+    fn line(&self) -> String {
+        let state = match self.hooks_loaded {
+            Some(true) => "has loaded the hooks",
+            Some(false) => "hooks not loaded by this session; restart it to load them",
+            None => "loads the hooks by itself, or loaded them when it started; none was heard from it yet",
+        };
+        printable(&format!("  {}: {state}", self.shown))
+    }
+}
+
+pub async fn run(args: &SetupArgs, context: &Context) -> Result<(), CommandError> {
     let project = std::env::current_dir().map_err(CommandError::internal)?;
     let places = Places::from_env(project);
     let agents = chosen(args, &places)?;
@@ -122,9 +172,13 @@ pub fn run(args: &SetupArgs, context: &Context) -> Result<(), CommandError> {
     if writes && !args.yes && !args.json {
         confirm(&planned)?;
     }
-    let mut items: Vec<_> = jobs.into_iter().map(|(agent, job)| finish(agent, job, args, writes)).collect::<Vec<_>>();
+    let mut items: Vec<_> = jobs.into_iter().map(|(agent, job)| finish(agent, job, args, writes)).collect();
     if let Some(item) = items.iter_mut().find(|item| item.agent == Agent::Claude.id()) {
         item.advice.extend(note);
+    }
+    if !args.remove && !args.dry_run {
+        let running = hooks::sessions(context).await;
+        items.iter_mut().for_each(|item| item.look_at(&running));
     }
     print(&items, args, context)?;
     verdict(&items, args)
@@ -179,7 +233,15 @@ fn finish(agent: Agent, job: Result<Job, SetupError>, args: &SetupArgs, writes: 
         Err(error) => {
             let hint = Some(error.hint());
             let problem = Some(error.to_string());
-            return Item { agent: agent.id(), status: "refused", files: Vec::new(), advice: Vec::new(), problem, hint };
+            return Item {
+                agent: agent.id(),
+                status: "refused",
+                files: Vec::new(),
+                advice: Vec::new(),
+                problem,
+                hint,
+                sessions: Vec::new(),
+            };
         }
     };
     let status = match job.installed() {
@@ -197,7 +259,8 @@ fn finish(agent: Agent, job: Result<Job, SetupError>, args: &SetupArgs, writes: 
             notes.push(advice::AFTER_THE_PLUGIN.to_owned());
         }
     }
-    Item { agent: agent.id(), status, files: edits::of(job.edits()), advice: notes, problem: None, hint: None }
+    let files = edits::of(job.edits());
+    Item { agent: agent.id(), status, files, advice: notes, problem: None, hint: None, sessions: Vec::new() }
 }
 
 fn print(items: &[Item], args: &SetupArgs, context: &Context) -> Result<(), CommandError> {
@@ -233,8 +296,14 @@ fn print(items: &[Item], args: &SetupArgs, context: &Context) -> Result<(), Comm
     if items.len() > 1 || items.iter().any(|item| item.problem.is_none()) {
         text.push_str(&sheet.render());
     }
-    let notes: String =
-        items.iter().flat_map(|item| item.advice.iter().map(|note| format!("{}: {note}\n", item.agent))).collect();
+    let lines = |item: &Item| {
+        let advice = item.advice.iter().map(|note| format!("{}: {note}\n", item.agent));
+        let head = item.advice.is_empty() && !item.sessions.is_empty();
+        let head = head.then(|| format!("{}: sessions that run\n", item.agent));
+        let sessions = item.sessions.iter().map(|session| format!("{}\n", session.line()));
+        advice.chain(head).chain(sessions).collect::<String>()
+    };
+    let notes: String = items.iter().map(lines).collect();
     if !notes.is_empty() {
         text.push('\n');
         text.push_str(&notes);

@@ -7,6 +7,7 @@
 //! | [`change`] | one file: read, compared, replaced at once or not at all |
 //! | [`job`] | one agent: its files read, planned and written |
 //! | [`claude_plugin`] | whether the Claude that is here gets our plugin |
+//! | [`loading`] | whether a session that runs has loaded the hooks |
 //! | [`instructions`] | the block in an agent's instruction file |
 //! | [`exclude`] | which of those files git is told to ignore |
 //! | [`environment`] | the variables that an agent is started with |
@@ -18,6 +19,7 @@ pub mod environment;
 pub mod exclude;
 pub mod instructions;
 pub mod job;
+pub mod loading;
 pub mod lock;
 pub mod places;
 

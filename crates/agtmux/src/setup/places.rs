@@ -38,6 +38,14 @@ impl Places {
         Self { variables: VARIABLES.into_iter().filter_map(value).collect(), project }
     }
 
+    /// What another process's environment says, and its project.
+    pub fn of(variables: &BTreeMap<OsString, OsString>, project: PathBuf) -> Self {
+        let value =
+            |name: &'static str| Some((name, variables.get(OsStr::new(name))?)).filter(|(_, value)| !value.is_empty());
+        let variables = VARIABLES.into_iter().filter_map(value).map(|(name, value)| (name, value.clone())).collect();
+        Self { variables, project }
+    }
+
     /// The folder that a file of an agent lies in.
     ///
     /// # Errors

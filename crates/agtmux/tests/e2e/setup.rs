@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use insta::assert_snapshot;
 
@@ -203,6 +204,41 @@ fn provisioning_teaches_and_forgets() {
     assert_snapshot!(text);
     assert_eq!(tree(&workspace), before);
     assert!(!workspace.join(".claude").exists());
+}
+
+const NOT_LOADED: &str = "hooks not loaded by this session";
+
+/// A session that started before the hooks were there has not loaded them. That is said wherever one looks.
+#[test]
+fn sessions_without_the_hooks_are_named() {
+    let environment = TestEnvironment::with_tmux();
+    environment.start_daemon();
+    let agent = environment.agent("codex");
+    environment.agtmux(&["adopt", &agent.pane, "--name", "api"]).ok();
+    environment.agtmux(&["setup", "codex"]).ok();
+    let written = |at: SystemTime| {
+        let file = fs::File::options().write(true).open(environment.path("home/.codex/hooks.json")).unwrap();
+        file.set_modified(at).unwrap();
+    };
+    let setup = || environment.agtmux(&["setup", "codex"]).ok().stdout;
+    let hour = Duration::from_secs(3_600);
+    written(SystemTime::now() - hour);
+    assert!(setup().contains("loaded them when it started"), "{}", setup());
+    written(SystemTime::now() + hour);
+    assert!(setup().contains(&format!("api (codex in {}): {NOT_LOADED}", agent.pane)), "{}", setup());
+    let sessions =
+        environment.agtmux(&["setup", "codex", "--check", "--json"]).ok().json()["items"][0]["sessions"].clone();
+    assert_eq!((&sessions[0]["name"], &sessions[0]["hooks_loaded"]), (&"api".into(), &false.into()), "{sessions:#}");
+    let list = environment.agtmux(&["list", "panes"]).ok();
+    assert!(list.stderr.contains(NOT_LOADED), "{list:#?}");
+    assert!(environment.agtmux(&["explain", "api"]).ok().stdout.contains(NOT_LOADED));
+    let doctor = environment.agtmux(&["doctor"]);
+    assert!(doctor.stdout.contains(NOT_LOADED), "{doctor:#?}");
+    // One that was heard has them, whatever the files say.
+    let payload = r#"{"session_id":"c0ffee","transcript_path":"/nowhere/t.jsonl","cwd":"/","hook_event_name":"SessionStart","source":"startup"}"#;
+    agent.run(&format!("printf '%s' '{payload}' | {AGTMUX} hook codex SessionStart")).ok();
+    environment.wait_for_pane(&agent.pane, "the hook", |pane| pane["hooks_loaded"] == true);
+    assert!(setup().contains("has loaded the hooks"), "{}", setup());
 }
 
 /// A block as an earlier release wrote it, in a file of its own.
