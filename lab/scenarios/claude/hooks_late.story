@@ -4,6 +4,7 @@ start
 expect idle
 holds 4s
 agtmux setup claude --scope project --yes says loads the hooks by itself
+holds 4s
 prompt say:hello
 expect completed because turn_done
 agtmux explain PANE says hook +heard

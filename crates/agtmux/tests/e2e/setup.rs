@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use insta::assert_snapshot;
 
-use crate::common::{AGTMUX, Run, TestEnvironment, redacted};
+use crate::common::{AGTMUX, Run, TestEnvironment, redacted, wait_for};
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -229,14 +229,17 @@ fn sessions_without_the_hooks_are_named() {
     let sessions =
         environment.agtmux(&["setup", "codex", "--check", "--json"]).ok().json()["items"][0]["sessions"].clone();
     assert_eq!((&sessions[0]["name"], &sessions[0]["hooks_loaded"]), (&"api".into(), &false.into()), "{sessions:#}");
-    let list = environment.agtmux(&["list", "panes"]).ok();
-    assert!(list.stderr.contains(NOT_LOADED), "{list:#?}");
+    // The daemon looks again after a while.
+    wait_for("the list to say so", || {
+        let list = environment.agtmux(&["list", "panes"]).ok();
+        if list.stderr.contains(NOT_LOADED) { Ok(()) } else { Err(format!("{list:#?}")) }
+    });
     assert!(environment.agtmux(&["explain", "api"]).ok().stdout.contains(NOT_LOADED));
     let doctor = environment.agtmux(&["doctor"]);
     assert!(doctor.stdout.contains(NOT_LOADED), "{doctor:#?}");
     // One that was heard has them, whatever the files say.
-    let payload = r#"{"session_id":"c0ffee","transcript_path":"/nowhere/t.jsonl","cwd":"/","hook_event_name":"SessionStart","source":"startup"}"#;
-    agent.run(&format!("printf '%s' '{payload}' | {AGTMUX} hook codex SessionStart")).ok();
+    let payload = r#"{"session_id":"c0ffee","turn_id":"t-1","transcript_path":null,"cwd":"/","hook_event_name":"UserPromptSubmit","prompt":"hello"}"#;
+    agent.run(&format!("printf '%s' '{payload}' | {AGTMUX} hook codex UserPromptSubmit")).ok();
     environment.wait_for_pane(&agent.pane, "the hook", |pane| pane["hooks_loaded"] == true);
     assert!(setup().contains("has loaded the hooks"), "{}", setup());
 }
