@@ -5,6 +5,7 @@ use std::time::SystemTime;
 
 use agtmux_agents::setup::{Agent, Installed, Scope, Wish, is_loaded};
 
+use super::claude_plugin::Plugin;
 use super::job::{Job, Request};
 use super::places::Places;
 use crate::platform;
@@ -29,7 +30,7 @@ pub fn has_hooks(agent: &str, pid: u32, start: u64, heard: bool) -> Option<bool>
 
 /// When the file with our hooks was written, if they are there.
 fn written_ms(agent: Agent, scope: Scope, places: &Places) -> Option<u64> {
-    let request = Request { wish: Wish::Remove, scope, follows_links: true };
+    let request = Request { wish: Wish::Remove, scope, follows_links: true, plugin: Plugin::AsItIs };
     let job = Job::plan(agent, &request, places).ok()?;
     let file = job.files.first().filter(|_| job.installed() != Installed::Absent)?;
     unix_ms(fs::metadata(&file.path).ok()?.modified().ok()?)
