@@ -91,7 +91,7 @@ pub async fn cross(
     agents: usize,
     messages: usize,
 ) -> Result<Crossing> {
-    let mut stage = Stage::set(&[agent], packages, agtmux).await?;
+    let mut stage = Stage::set(&[agent], packages, agtmux, "").await?;
     let mut panes = vec![stage.terminal.clone()];
     while panes.len() < agents {
         stage.open_pane().await?;
