@@ -10,6 +10,10 @@ pub struct Aim {
     /// A reference: `runtime:<id>`, `pane:<target>/<session>/<window>/<pane>`, `%<pane>`, a name.
     #[serde(rename = "ref")]
     pub reference: Option<String>,
+    /// The id that the action is to have, `act_` and 8 to 60 small letters and digits, so that it can be found out what became of it
+    /// should the answer be lost: `GET /v1/actions/{id}`. An id is used once. A snapshot has its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub action_id: Option<String>,
     /// A snapshot that was made before, instead of a reference. It can be acted on once.
     pub snapshot_id: Option<String>,
     /// Only if this runtime is there, by its id or a beginning of it.

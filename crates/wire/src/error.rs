@@ -82,7 +82,7 @@ error_codes! {
     TargetUnreachable = "E_TARGET_UNREACHABLE", exit 4, status 502, "The target cannot be reached.";
     ForeignPane = "E_FOREIGN_PANE", exit 4, status 403, "The pane belongs to another user's tmux server.";
     Forbidden = "E_FORBIDDEN", exit 4, status 403, "The daemon serves only the user it runs as.";
-    RateLimited = "E_RATE_LIMITED", exit 1, status 429, "Too many requests in a short time.";
+    RateLimited = "E_RATE_LIMITED", exit 1, status 429, "Too many requests or messages in a short time; nothing was done.";
     NoSuchRoute = "E_NO_SUCH_ROUTE", exit 1, status 404, "The daemon has no such route; it may be older than the client.";
     StoreFull = "E_STORE_FULL", exit 1, status 507, "The disk is full; nothing new is accepted until there is room.";
     StoreReadOnly = "E_STORE_READ_ONLY", exit 1, status 507, "The state directory cannot be written.";
@@ -99,6 +99,7 @@ error_codes! {
     NobodyWaits = "E_NOBODY_WAITS", exit 1, status 404, "No agent waits for a person.";
     StillRunning = "E_STILL_RUNNING", exit 1, status 409, "The agent was signalled and did not end.";
     Unconfirmed = "E_UNCONFIRMED", exit 1, status 502, "It was done, and nothing shows that the agent took it.";
+    OutcomeUnknown = "E_OUTCOME_UNKNOWN", exit 1, status 502, "The daemon ended before it answered; whether it was done is not known. Look before doing it again.";
     AgentUnknown = "E_AGENT_UNKNOWN", exit 2, status 400, "No agent and no model has that name.";
     AgentMissing = "E_AGENT_MISSING", exit 1, status 409, "The agent's program is not installed, or not on the path.";
     SpawnFailed = "E_SPAWN_FAILED", exit 1, status 500, "The agent was started and ended at once, or could not be started.";
@@ -112,7 +113,7 @@ impl ErrorCode {
     /// Whether nothing was done where this is the answer: it was refused, or not even understood. With any other code
     /// something may have been done.
     pub const fn is_refusal(self) -> bool {
-        matches!(self.exit_code(), 2 | 4)
+        matches!(self.exit_code(), 2 | 4) || matches!(self, Self::RateLimited)
     }
 
     /// The code of that name.

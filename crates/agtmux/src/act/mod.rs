@@ -95,12 +95,32 @@ impl Hands {
     /// Refused unless exactly one thing is meant and everything the request takes for granted is so.
     pub async fn prepare(&self, verb: Verb, aim: Aim, actor: Actor) -> Result<Snapshot, CommandError> {
         let said = aim.reference.clone();
-        let (reference, conditions) = match understood(aim) {
+        let chosen = self.chosen(aim.action_id.as_deref()).await;
+        let (action, (reference, conditions)) = match chosen.and_then(|action| Ok((action, understood(aim)?))) {
             Ok(understood) => understood,
             Err(error) => return Err(self.refuse(verb, &said.unwrap_or_default(), actor, error).await),
         };
         let at = self.handle.now();
-        self.handle.prepare(Wish { action: new_action(), verb, reference, conditions, at }, actor).await
+        self.handle.prepare(Wish { action, verb, reference, conditions, at }, actor).await
+    }
+
+    /// The id that whoever asks has chosen for an action, or a fresh one. An id that was used is refused: what was asked for under it
+    /// is never done twice.
+    async fn chosen(&self, id: Option<&str>) -> Result<ActionId, CommandError> {
+        let Some(id) = id else { return Ok(new_action()) };
+        let is_plain = |rest: &str| rest.bytes().all(|b| b.is_ascii_digit() || b.is_ascii_lowercase());
+        if !id.strip_prefix("act_").is_some_and(|rest| (8..=60).contains(&rest.len()) && is_plain(rest)) {
+            return Err(CommandError::new(ErrorCode::Usage, format!("{id:?} cannot be the id of an action"))
+                .hint("`act_` and 8 to 60 small letters and digits"));
+        }
+        let (log, action) = (self.handle.log().clone(), ActionId::new(id));
+        let wanted = action.clone();
+        let known =
+            tokio::task::spawn_blocking(move || log.action(&wanted)).await.map_err(CommandError::internal)??;
+        match known {
+            None => Ok(action),
+            Some(_) => Err(actions::used(&action)),
+        }
     }
 
     /// Whether somebody may do something that has no snapshot, such as starting an agent. Gives the id of the action, whose

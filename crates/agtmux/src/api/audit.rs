@@ -1,10 +1,11 @@
 //! `GET /v1/audit` and `GET /v1/audit/verify`.
 
 use agtmux_core::action::{Actor, Conditions, Step};
+use agtmux_core::id::ActionId;
 use agtmux_wire::SCHEMA_VERSION;
 use agtmux_wire::audit::{AuditActor, AuditGuard, AuditHead, AuditItem, AuditList, AuditVerdict};
 use agtmux_wire::error::ErrorCode;
-use axum::extract::State;
+use axum::extract::{Path, State};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -42,6 +43,18 @@ pub async fn list(State(api): State<Api>, Params(query): Params<AuditQuery>) -> 
         generated_at: jiff::Timestamp::now().to_string(),
         items: actions.iter().filter_map(item).collect(),
     }))
+}
+
+/// What became of one action: for whoever lost the answer to it.
+pub async fn action(State(api): State<Api>, Path(id): Path<String>) -> Answer<AuditItem> {
+    let (log, wanted) = (api.handle.log().clone(), ActionId::new(id.clone()));
+    let reading = tokio::task::spawn_blocking(move || log.action(&wanted));
+    let found = reading.await.map_err(CommandError::internal)?.map_err(CommandError::from)?;
+    let found = found.as_ref().and_then(item).ok_or_else(|| {
+        CommandError::new(ErrorCode::RefNotFound, format!("no action {id} was ever begun"))
+            .hint("`agtmux events --audit` shows those that were")
+    })?;
+    Ok(Json(found))
 }
 
 pub async fn verify(State(api): State<Api>, Params(query): Params<VerifyQuery>) -> Answer<AuditVerdict> {

@@ -412,6 +412,15 @@ pub fn table() -> Vec<Route> {
         },
         Route {
             method: Method::Get,
+            path: "/v1/actions/{id}",
+            summary: "What became of an action",
+            query: None,
+            body: None,
+            answer: of::<audit::AuditItem>(),
+            handler: |method| on(method, super::audit::action),
+        },
+        Route {
+            method: Method::Get,
             path: "/v1/audit/verify",
             summary: "Whether the record of that is whole",
             query: of::<super::audit::VerifyQuery>(),

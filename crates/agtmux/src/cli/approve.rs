@@ -4,7 +4,9 @@ use agtmux_wire::action::Aim;
 use agtmux_wire::approve::{AnswerOutcome, Answered, ApproveRequest, DenyRequest};
 use agtmux_wire::error::ErrorCode;
 use clap::Args;
+use serde::Serialize;
 
+use super::acting::{Acted, act, tell_found};
 use super::guard::GuardArgs;
 use super::output::printable;
 use super::{Context, output};
@@ -55,13 +57,27 @@ impl QuestionArgs {
 pub async fn approve(args: ApproveArgs, context: &Context) -> Result<(), CommandError> {
     let json = args.question.json;
     let request = ApproveRequest { aim: args.question.aim() };
-    show(&context.client().post("/v1/actions/approve", &request).await?, json)
+    answer("/v1/actions/approve", &request, &request.aim, json, context).await
 }
 
 pub async fn deny(args: DenyArgs, context: &Context) -> Result<(), CommandError> {
     let json = args.question.json;
     let request = DenyRequest { aim: args.question.aim(), reason: args.reason };
-    show(&context.client().post("/v1/actions/deny", &request).await?, json)
+    answer("/v1/actions/deny", &request, &request.aim, json, context).await
+}
+
+async fn answer(
+    path: &str,
+    request: &impl Serialize,
+    aim: &Aim,
+    json: bool,
+    context: &Context,
+) -> Result<(), CommandError> {
+    let action = aim.action_id.clone().unwrap_or_default();
+    match act(&context.client(), path, request, &action).await? {
+        Acted::Answered(answered) => show(&answered, json),
+        Acted::Found(item) => tell_found(&item, json),
+    }
 }
 
 fn show(answered: &Answered, json: bool) -> Result<(), CommandError> {

@@ -206,7 +206,9 @@ async fn stop(context: &Context) -> Result<(), CommandError> {
     let client = context.quiet_client();
     let status: DaemonStatus = match client.post("/v1/daemon/stop", &serde_json::json!({})).await {
         Ok(status) => status,
-        Err(error) if error.code == ErrorCode::DaemonUnreachable => return output::print("no daemon runs\n"),
+        Err(error) if matches!(error.code, ErrorCode::DaemonUnreachable | ErrorCode::OutcomeUnknown) => {
+            return output::print("no daemon runs\n");
+        }
         Err(error) => return Err(error),
     };
     let deadline = Instant::now() + STOP_DEADLINE;

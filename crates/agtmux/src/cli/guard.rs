@@ -4,6 +4,7 @@ use agtmux_wire::action::Aim;
 use clap::Args;
 
 use super::DurationArg;
+use super::acting::fresh_action;
 
 /// The conditions of an action, as flags. A verb takes them with `#[command(flatten)]`.
 #[derive(Clone, Debug, Default, Args)]
@@ -28,6 +29,7 @@ impl GuardArgs {
     pub fn aim(self, reference: String) -> Aim {
         Aim {
             reference: Some(reference),
+            action_id: Some(fresh_action()),
             snapshot_id: None,
             if_runtime: self.if_runtime,
             if_state: self.if_state,

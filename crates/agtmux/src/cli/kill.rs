@@ -8,6 +8,7 @@ use agtmux_wire::error::ErrorCode;
 use agtmux_wire::kill::{KillOutcome, KillRequest, KillSignal, Killed, Reached};
 use clap::{Args, ValueEnum};
 
+use super::acting::{Acted, act, tell_found};
 use super::confirm::confirm;
 use super::guard::GuardArgs;
 use super::{Context, DurationArg, output};
@@ -76,8 +77,12 @@ pub async fn run(args: KillArgs, context: &Context) -> Result<(), CommandError> 
     let wait_ms = Some(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
     let request = KillRequest { aim, signal, close_pane: args.pane, wait_ms };
     let client = client.patient(wait + ROUND_TRIP);
-    let killed: Killed =
-        output::with_progress("waiting for what comes of it", client.post("/v1/actions/kill", &request)).await?;
+    let action = request.aim.snapshot_id.clone().or_else(|| request.aim.action_id.clone()).unwrap_or_default();
+    let acting = act::<Killed>(&client, "/v1/actions/kill", &request, &action);
+    let killed = match output::with_progress("waiting for what comes of it", acting).await? {
+        Acted::Answered(killed) => killed,
+        Acted::Found(item) => return tell_found(&item, args.json),
+    };
     if args.json {
         output::print_json(&killed)?;
     }

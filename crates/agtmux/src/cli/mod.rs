@@ -3,6 +3,7 @@
 //! Nothing here knows the domain or the database; a verb sees what the daemon's API shows, like any other client.
 
 pub mod ack;
+mod acting;
 pub mod adopt;
 pub mod agents;
 mod agents_text;

@@ -8,6 +8,7 @@ use agtmux_wire::error::ErrorCode;
 use agtmux_wire::send::{SendEffect, SendRequest, SendStatus, Sent};
 use clap::Args;
 
+use super::acting::{Acted, act, tell_found};
 use super::guard::GuardArgs;
 use super::output::printable;
 use super::{Context, body, output};
@@ -19,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 #[derive(Debug, Args)]
 #[command(
     group = clap::ArgGroup::new("body").required(true),
-    after_help = "The text arrives byte for byte, or is refused: 1 byte to 256 KiB of UTF-8, line feeds and tabs, no other\ncontrol characters. Line feeds at its end are left out. A text that the agent would run (`/clear`, `!ls`) needs --raw.\n\nNothing is typed into a dialog, over somebody's draft, while somebody types, in copy mode, or into a shell that an agent\nleft behind. The exit code is 0 only when the agent took the text (or shows it, with --no-enter).\n\nExamples:\n  agtmux send %3 --text 'run the tests again'\n  agtmux send reviewer --file plan.md --if-state idle\n  git diff | agtmux send runtime:rt_4f1c -\n  agtmux send %3 --text /compact --raw"
+    after_help = "The text arrives byte for byte, or is refused: 1 byte to 256 KiB of UTF-8, line feeds and tabs, no other\ncontrol characters. Line feeds at its end are left out. A text that the agent would run (`/clear`, `!ls`) needs --raw.\n\nNothing is typed into a dialog, over somebody's draft, while somebody types, in copy mode, or into a shell that an agent\nleft behind. The exit code is 0 only when the agent took the text (or shows it, with --no-enter). It is 1\nalso when the daemon ended before it answered: the outcome is then unknown.\n\nExamples:\n  agtmux send %3 --text 'run the tests again'\n  agtmux send reviewer --file plan.md --if-state idle\n  git diff | agtmux send runtime:rt_4f1c -\n  agtmux send %3 --text /compact --raw"
 )]
 pub struct SendArgs {
     /// Which agent: `%3`, a name, `runtime:ID` or `pane:TARGET/SESSION/WINDOW/PANE`
@@ -56,10 +57,12 @@ pub async fn run(args: SendArgs, context: &Context) -> Result<(), CommandError> 
         (None, Some(file)) => body::read(file)?,
         (None, None) => body::read(Path::new("-"))?,
     };
-    let request = SendRequest { aim: args.guard.aim(args.reference), text, enter: !args.no_enter, raw: args.raw };
+    let aim = args.guard.aim(args.reference);
+    let action = aim.action_id.clone().unwrap_or_default();
+    let request = SendRequest { aim, text, enter: !args.no_enter, raw: args.raw };
     let client = context.client().patient(PATIENCE);
-    let mut answer = std::pin::pin!(client.post("/v1/actions/send", &request));
-    let sent: Sent = tokio::select! {
+    let mut answer = std::pin::pin!(act::<Sent>(&client, "/v1/actions/send", &request, &action));
+    let acted = tokio::select! {
         sent = &mut answer => sent?,
         () = tokio::time::sleep(Duration::from_secs(1)) => {
             if std::io::stderr().is_terminal() {
@@ -67,6 +70,10 @@ pub async fn run(args: SendArgs, context: &Context) -> Result<(), CommandError> 
             }
             answer.await?
         }
+    };
+    let sent = match acted {
+        Acted::Answered(sent) => sent,
+        Acted::Found(item) => return tell_found(&item, args.json),
     };
     if args.json {
         output::print_json(&sent)?;

@@ -154,7 +154,11 @@ impl Client {
     }
 
     async fn request(&self, method: Method, path: &str, body: Bytes) -> Result<Bytes, CommandError> {
-        let (status, body) = self.answered(&method, path, &body).await.map_err(|lost| lost.error)?;
+        let answered = self.answered(&method, path, &body).await;
+        let (status, body) = answered.map_err(|lost| match lost.sent && !lost.unread && method != Method::GET {
+            true => outcome_unknown(&lost.error),
+            false => lost.error,
+        })?;
         if status.is_success() { Ok(body) } else { Err(refusal(status, &body)) }
     }
 
@@ -307,6 +311,16 @@ fn difference(daemon: Option<&str>) -> Option<String> {
 fn unreachable(socket: &Path, why: &str) -> CommandError {
     CommandError::new(ErrorCode::DaemonUnreachable, format!("no daemon answers at {}: {why}", socket.display()))
         .hint("`agtmux daemon start` starts it, `agtmux doctor` looks for what is wrong")
+}
+
+/// What to say where the answer to something that changes anything was lost: that nobody knows, and not that nobody was there.
+pub fn outcome_unknown(lost: &CommandError) -> CommandError {
+    let code = if lost.code == ErrorCode::Timeout { ErrorCode::Timeout } else { ErrorCode::OutcomeUnknown };
+    let why = match code {
+        ErrorCode::Timeout => "the daemon did not answer in time",
+        _ => "the daemon ended before it answered",
+    };
+    CommandError::new(code, format!("{why}; whether it was done is not known")).hint("look before you do it again")
 }
 
 fn refusal(status: StatusCode, body: &[u8]) -> CommandError {

@@ -108,6 +108,11 @@ impl Waiting {
         }
     }
 
+    /// Whether an id is that of an action that is prepared or under way.
+    fn knows(&self, action: &ActionId) -> bool {
+        self.snapshots.contains_key(action) || self.begun.contains(action)
+    }
+
     /// Whether an action was begun and has not come to an end.
     pub(super) fn is_under_way(&self) -> bool {
         !self.begun.is_empty()
@@ -150,6 +155,9 @@ impl MainLoop {
     }
 
     async fn prepare(&mut self, wish: &Wish, actor: Actor) -> Result<Snapshot, CommandError> {
+        if self.waiting.knows(&wish.action) {
+            return Err(used(&wish.action));
+        }
         self.permit(wish.action.clone(), wish.verb, &wish.reference, actor.clone()).await?;
         match self.world.engine.prepare(wish) {
             Ok(snapshot) => {
@@ -268,6 +276,12 @@ pub fn failed(error: &CommandError) -> Step {
 
 fn told(error: &CommandError) -> (String, String) {
     (error.code.name().to_owned(), bounded(&redact::redact(&error.message), MESSAGE_LIMIT))
+}
+
+/// The refusal of an id that an action has already.
+pub fn used(action: &ActionId) -> CommandError {
+    CommandError::new(ErrorCode::PreconditionFailed, format!("{action} was asked for before"))
+        .hint(format!("GET /v1/actions/{action} tells what became of it"))
 }
 
 /// A fresh id for an action.

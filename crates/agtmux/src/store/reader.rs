@@ -135,10 +135,20 @@ impl Reader {
                  (SELECT action_id, max(n) AS last FROM audit WHERE action_id IS NOT NULL
                   GROUP BY action_id ORDER BY last DESC LIMIT ?1) AS latest
              JOIN audit ON audit.action_id = latest.action_id ORDER BY latest.last, n";
+        self.audited(sql, &i64::try_from(limit).unwrap_or(i64::MAX))
+    }
+
+    /// An action of the audit chain, if it is there.
+    pub fn action(&self, id: &ActionId) -> Result<Option<Audited>, StoreError> {
+        let sql = "SELECT action_id, n, at, body, hash FROM audit WHERE action_id = ?1 ORDER BY n";
+        Ok(self.audited(sql, &id.as_str())?.pop())
+    }
+
+    fn audited(&self, sql: &str, parameter: &dyn rusqlite::ToSql) -> Result<Vec<Audited>, StoreError> {
         self.with_connection(|connection| {
             let mut actions: Vec<Audited> = Vec::new();
             let mut statement = connection.prepare_cached(sql)?;
-            let mut rows = statement.query([i64::try_from(limit).unwrap_or(i64::MAX)])?;
+            let mut rows = statement.query([parameter])?;
             while let Some(row) = rows.next()? {
                 let action = ActionId::new(row.get::<_, String>(0)?);
                 let Some(fact) = audit::fact(row.get_ref(3)?.as_str()?) else {

@@ -200,6 +200,28 @@ fn a_text_that_is_not_taken_is_not_confirmed() {
     assert_eq!(&composer.read()[paste.len()..], b"\r\r\r\r");
 }
 
+/// The daemon is killed after the paste: the next one knows the action, and nobody is told that nothing was done.
+#[test]
+fn who_loses_the_answer_is_not_told_that_nothing_was_done() {
+    let environment = environment();
+    let composer = Composer::start(&environment, "swallow=100");
+    let sending = environment.agtmux_in_background(&["send", &composer.pane, "--text", "are you there?", "--json"]);
+    wait_for("the paste", || if composer.read().ends_with(b"\r") { Ok(()) } else { Err("not yet") });
+    environment.kill_daemon();
+    let lost = sending.finish();
+    let error = lost.error();
+    assert_eq!((lost.code, error["code"].as_str()), (1, Some("E_OUTCOME_UNKNOWN")), "{lost:#?}");
+    let hint = error["hint"].as_str().unwrap();
+    let action = hint.split_whitespace().find(|word| word.starts_with("act_")).unwrap_or_else(|| panic!("{hint}"));
+    let known = environment.get(&format!("/v1/actions/{action}"));
+    assert_eq!((&known["verb"], &known["outcome"]), (&"send".into(), &"started".into()), "{known:#}");
+    // The id was used: what was asked for under it is not done once more.
+    let body = format!(r#"{{"ref": "{}", "text": "are you there?", "action_id": "{action}"}}"#, composer.pane);
+    let again = environment.request("POST", "/v1/actions/send", body.as_bytes()).unwrap().json();
+    assert_eq!(again["error"]["code"], "E_PRECONDITION_FAILED", "{again:#}");
+    assert_eq!(composer.read().windows(5).filter(|bytes| *bytes == b"there").count(), 1);
+}
+
 /// The pane was respawned after the paste: the empty composer of the agent that came after proves nothing.
 #[test]
 fn the_composer_of_a_successor_is_no_evidence() {
