@@ -125,6 +125,11 @@ impl SendRules {
         draft.contains('[') || self.folds.iter().any(|fold| fold.matches(draft.trim()))
     }
 
+    /// Whether a line in a composer is what the agent shows in place of a text that only it knows.
+    pub fn is_folded(&self, draft: &str) -> bool {
+        draft.lines().any(|line| self.folds.iter().any(|fold| fold.matches(line.trim())))
+    }
+
     /// Whether a composer shows for sure nothing of a text, whatever else it shows. A text that may be folded, or has nothing that is
     /// compared, can be anywhere.
     pub fn is_absent(&self, body: &Body, draft: &str) -> bool {

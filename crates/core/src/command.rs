@@ -86,6 +86,8 @@ pub enum RefusalCode {
     Blocked,
     /// An agent asked for what only a person may do.
     NotAllowed,
+    /// An agent has written as much as it may.
+    RateLimited,
     /// There is no such message.
     MessageNotFound,
 }
@@ -104,6 +106,7 @@ impl RefusalCode {
             Self::TargetUnreachable => "E_TARGET_UNREACHABLE",
             Self::Blocked => "E_BLOCKED",
             Self::NotAllowed => "E_NOT_ALLOWED",
+            Self::RateLimited => "E_RATE_LIMITED",
             Self::MessageNotFound => "E_REF_NOT_FOUND",
         }
     }

@@ -165,7 +165,7 @@ impl Engine {
     /// When time alone will change something. The shell answers with a [`Fact::Tick`].
     pub fn next_deadline(&self) -> Option<Timestamp> {
         let mail = self.state.mail.next_deadline(self.state.policy.mail_alarm());
-        [self.deadlines.next(), self.pending_deadline, mail].into_iter().flatten().min()
+        [self.deadlines.next(), self.pending_deadline, mail, self.interrupts_deadline()].into_iter().flatten().min()
     }
 
     /// All wanted effects.

@@ -18,13 +18,16 @@
 
 mod addressee;
 mod again;
+mod because;
 mod busy;
 mod command;
 mod draft;
 mod envelope;
 mod fact;
 mod given;
+mod interrupted;
 mod letter;
+mod limits;
 mod notice;
 mod opening;
 mod passing;
@@ -46,6 +49,7 @@ pub use envelope::{closed, envelope, may_hold_receipts, receipts};
 pub use fact::{MailFact, Receipt};
 pub use given::Given;
 pub use letter::{Category, DeliveryId, Letter, MailId, Mode, Party, Series, Wanted};
+pub use limits::Limits;
 pub use notice::Notice;
 pub use opening::Opening;
 pub use passing::Late;

@@ -20,6 +20,10 @@ pub struct Policy {
     /// A message that waits longer than this is told of; nothing and none is ever.
     #[serde(default = "ten_minutes", skip_serializing_if = "is_ten_minutes")]
     pub mail_alarm: Span,
+    /// After a person has interrupted an agent's turn, mail that is not urgent waits this long for their next prompt; nothing is not
+    /// at all.
+    #[serde(default = "ten_minutes", skip_serializing_if = "is_ten_minutes")]
+    pub after_interrupt: Span,
 }
 
 const fn ten_minutes() -> Span {
@@ -89,6 +93,7 @@ impl Default for Policy {
             bind_within: Span::seconds(10),
             lifetimes: BTreeMap::new(),
             mail_alarm: ten_minutes(),
+            after_interrupt: ten_minutes(),
         }
     }
 }
@@ -97,6 +102,11 @@ impl Policy {
     /// After how long a message that waits is told of.
     pub fn mail_alarm(&self) -> Option<Span> {
         Some(self.mail_alarm).filter(|alarm| alarm.0 > 0)
+    }
+
+    /// How long mail waits for the next prompt of a person who has interrupted an agent.
+    pub fn after_interrupt(&self) -> Option<Span> {
+        Some(self.after_interrupt).filter(|quiet| quiet.0 > 0)
     }
 
     /// How long a fact of this kind from this source holds for this agent.

@@ -307,6 +307,15 @@ impl Arbiter {
         }
     }
 
+    /// What the person has typed since their composer was empty. While keys are held, or a text of somebody else stands there, it is not
+    /// what the composer holds.
+    pub fn typed(&mut self, now: u64) -> Answer {
+        self.settle(now);
+        let is_alone = matches!(self.phase, Phase::Open) && self.standing.id(&self.keyboard).is_none();
+        let text = self.keyboard.typed().filter(|_| is_alone).map(str::to_owned);
+        Answer::Typed { text, input: self.keyboard.keys() }
+    }
+
     /// How things stand, as far as they are known here.
     pub fn status(&mut self, now: u64, screen: Screen) -> Status {
         self.settle(now);

@@ -61,7 +61,7 @@ impl Inbox {
 
 fn body_length(request: &Request) -> Result<usize, Malformed> {
     let (id, length, keys) = match request {
-        Request::Status => return Ok(0),
+        Request::Status | Request::Typed => return Ok(0),
         Request::State { id } | Request::Submit { id } => (id, 0, 0),
         Request::Inject(inject) => (&inject.id, inject.length, inject.before.len().max(inject.submit.len())),
     };

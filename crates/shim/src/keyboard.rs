@@ -4,6 +4,8 @@
 //! may be a command. What terminals send by themselves is no key: reports of focus and mouse, and answers to questions of the
 //! program. What is cut off in the middle counts as a key until its end has come.
 
+use crate::typed::Typed;
+
 /// What ends a paste.
 pub const PASTE_END: &[u8] = b"\x1b[201~";
 const PASTE_BEGIN: &[u8] = b"200";
@@ -27,6 +29,8 @@ pub struct Keyboard {
     escaped: bool,
     /// When the last paste ended.
     pasted_at: Option<u64>,
+    /// What stands in the composer, as far as the keys tell.
+    typed: Typed,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -100,6 +104,7 @@ impl Keyboard {
     pub fn settle(&mut self) {
         if !matches!(self.at, At::Ground | At::Paste { .. }) {
             self.at = At::Ground;
+            self.typed.doubt();
             self.key(1);
         }
     }
@@ -108,11 +113,18 @@ impl Keyboard {
     pub fn seen_empty(&mut self) {
         self.draft = false;
         self.escaped = false;
+        self.typed.clear();
     }
 
     /// A text is in the composer that nobody typed here.
     pub fn seen_text(&mut self) {
         self.draft = true;
+        self.typed.doubt();
+    }
+
+    /// What the person has typed since the composer was empty, if that is certain.
+    pub fn typed(&self) -> Option<&str> {
+        self.typed.text().filter(|_| self.is_between_keys())
     }
 
     fn byte(&mut self, byte: u8, index: usize, now: u64) {
@@ -123,14 +135,19 @@ impl Keyboard {
                 b'O' => self.at = At::Single,
                 b']' | b'P' | b'_' | b'^' | b'X' => self.at = At::Reply { length: 0, escape: false },
                 // Escape was a key of its own, and another sequence begins.
-                0x1b => self.key(1),
+                0x1b => {
+                    self.typed.doubt();
+                    self.key(1);
+                }
                 _ => {
                     self.at = At::Ground;
+                    self.typed.doubt();
                     self.key(2);
                 }
             },
             At::Single => {
                 self.at = At::Ground;
+                self.typed.doubt();
                 self.key(3);
             }
             At::Sequence(parameters) => match byte {
@@ -142,6 +159,7 @@ impl Keyboard {
                 0x1b => {
                     let length = u64::from(parameters.length);
                     self.at = At::Escape;
+                    self.typed.doubt();
                     self.key(2 + length);
                 }
                 _ => parameters.push(byte),
@@ -155,22 +173,31 @@ impl Keyboard {
                     (true, _) => {
                         let length = u64::from(*length);
                         self.at = At::Ground;
+                        self.typed.doubt();
                         self.key(2 + length);
                     }
                     (false, 0x1b) => *escape = true,
                     (false, _) if over => {
                         self.at = At::Ground;
+                        self.typed.doubt();
                         self.key(u64::from(REPLY_LIMIT));
                     }
                     (false, _) => {}
                 }
             }
             At::Paste { matched } => {
+                let before = *matched;
                 *matched = match byte {
                     _ if byte == PASTE_END[*matched] => *matched + 1,
                     0x1b => 1,
                     _ => 0,
                 };
+                match (before, *matched) {
+                    (0, 0) => self.typed.push(byte),
+                    // It was no end mark after all, and no text holds Escape.
+                    (1.., 0 | 1) => self.typed.doubt(),
+                    _ => {}
+                }
                 if *matched == PASTE_END.len() {
                     self.at = At::Ground;
                     self.pasted_at = Some(now);
@@ -183,8 +210,10 @@ impl Keyboard {
                 if byte & 0xc0 != 0x80 {
                     // The character was cut short by another.
                     self.at = At::Ground;
+                    self.typed.doubt();
                     self.ground(byte, index, now);
                 } else {
+                    self.typed.push(byte);
                     if done {
                         self.at = At::Ground;
                     }
@@ -199,9 +228,16 @@ impl Keyboard {
             0x1b => self.at = At::Escape,
             b'\r' if !self.escaped && index <= BURST && self.paste_left(now) == 0 => {
                 self.draft = false;
+                self.typed.clear();
                 self.keys += 1;
             }
             _ => {
+                match byte {
+                    0x7f => self.typed.backspace(),
+                    // Whether it submits, breaks the line or completes a word cannot be told.
+                    b'\r' | b'\t' => self.typed.doubt(),
+                    _ => self.typed.push(byte),
+                }
                 if let Some(left @ 1..) = more_of_character(byte) {
                     self.at = At::Character { left };
                 }
@@ -228,6 +264,8 @@ impl Keyboard {
         }
         if last == b'~' && parameters.length == 3 && parameters.bytes == PASTE_BEGIN {
             self.at = At::Paste { matched: 0 };
+        } else {
+            self.typed.doubt();
         }
         self.key(3 + u64::from(parameters.length));
     }
@@ -273,6 +311,40 @@ mod tests {
             keyboard.feed(piece, number as u64 * PASTE_MS);
         }
         keyboard
+    }
+
+    #[test]
+    fn what_was_typed_is_known_while_it_is_certain() {
+        let typed = |pieces: &[&[u8]]| after(pieces).typed().map(str::to_owned);
+        for (pieces, text) in [
+            (&[&b"half a thought"[..]][..], "half a thought"),
+            (&[b"one\ntwo", "üé日".as_bytes()], "one\ntwoüé日"),
+            (&[b"see ", b"\x1b[200~a\rb\tc\x1b[2", b"01~", b"!"], "see a\nb\tc!"),
+            (&[b"halfx\x7f"], "half"),
+            (&[b"sent", b"\r", b"next"], "next"),
+            (&[b"a\x1b[I\x1b[<0;1;1Mb"], "ab"),
+            (&[b"\x1b[A", b"\r", b"again"], "again"),
+        ] {
+            assert_eq!(typed(pieces).as_deref(), Some(text), "{pieces:?}");
+        }
+        for pieces in [
+            &[&b"half\x1b[D"[..]][..],
+            &[b"com\t"],
+            &[b"word\x17"],
+            &[b"a\x1b"],
+            &["é\x7f".as_bytes()],
+            &[b"one \\", b"\r", b"two"],
+            &[b"\x1b[200~a\x1b[31mb\x1b[201~"],
+            &[b"half\x1bb"],
+        ] {
+            assert_eq!(typed(pieces), None, "{pieces:?}");
+        }
+        let mut keyboard = after(&[b"half\x1b[D"]);
+        keyboard.seen_empty();
+        keyboard.feed(b"new", 9_999);
+        assert_eq!(keyboard.typed(), Some("new"));
+        keyboard.seen_text();
+        assert_eq!(keyboard.typed(), None, "somebody else has typed there");
     }
 
     #[test]

@@ -28,6 +28,7 @@ mod socket;
 mod standing;
 mod start;
 mod terminal;
+mod typed;
 
 use std::io;
 use std::path::PathBuf;

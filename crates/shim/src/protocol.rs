@@ -7,10 +7,11 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What this shim understands. 1: [`Inject::if_input`] and [`Inject::if_stands`].
-pub const PROTOCOL: u32 = 1;
+/// What this shim understands. 1: [`Inject::if_input`] and [`Inject::if_stands`]. 2: [`Request::Typed`], and rows of keys as long as
+/// [`KEYS_LIMIT`].
+pub const PROTOCOL: u32 = 2;
 /// The longest line of a request, without the body.
-pub const LINE_LIMIT: usize = 4_096;
+pub const LINE_LIMIT: usize = 256 * 1_024;
 /// The longest body.
 pub const BODY_LIMIT: usize = 256 * 1_024;
 /// The longest id.
@@ -18,7 +19,9 @@ pub const ID_LIMIT: usize = 128;
 /// The longest that a person's keys are held.
 pub const HOLD_LIMIT_MS: u64 = 2_000;
 /// The longest row of keys in one request.
-pub const KEYS_LIMIT: usize = 256;
+pub const KEYS_LIMIT: usize = 32 * 1_024;
+/// The same for a shim that understands less than 2.
+pub const OLD_KEYS_LIMIT: usize = 256;
 
 /// What can be asked of a shim.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +29,8 @@ pub const KEYS_LIMIT: usize = 256;
 pub enum Request {
     /// How the agent's terminal stands.
     Status,
+    /// What the person has typed since their composer was empty.
+    Typed,
     /// What became of an id.
     State {
         /// The id.
@@ -158,6 +163,13 @@ pub enum Answer {
     },
     /// How the agent's terminal stands.
     Status(Status),
+    /// What the person has typed since their composer was empty.
+    Typed {
+        /// The exact text; none if that is not certain.
+        text: Option<String>,
+        /// [`Status::input`] at that moment.
+        input: u64,
+    },
 }
 
 /// How far an injection is.
@@ -232,6 +244,16 @@ pub struct Status {
 }
 
 impl Status {
+    /// The longest row of keys that it takes in one request.
+    pub fn keys_limit(&self) -> usize {
+        if self.knows_what_is_typed() { KEYS_LIMIT } else { OLD_KEYS_LIMIT }
+    }
+
+    /// Whether it can be asked what the person has typed.
+    pub fn knows_what_is_typed(&self) -> bool {
+        self.protocol >= 2
+    }
+
     /// Whether the shim minds what was typed since, and knows what it has typed and not submitted itself.
     pub fn knows_what_stands(&self) -> bool {
         self.protocol >= 1

@@ -396,6 +396,7 @@ impl<'a> Relay<'a> {
             Err(_) => NO_MEMORY,
             Ok((Request::State { id }, _)) => self.arbiter.state(id),
             Ok((Request::Submit { id }, _)) => self.arbiter.submit(id),
+            Ok((Request::Typed, _)) => self.arbiter.typed(now),
             Ok((Request::Status, _)) => Answer::Status(Status {
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 child: self.child,

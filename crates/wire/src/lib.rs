@@ -13,6 +13,7 @@ pub mod approve;
 pub mod attach;
 pub mod audit;
 pub mod busy;
+pub mod clear_draft;
 pub mod daemon;
 pub mod error;
 pub mod event;

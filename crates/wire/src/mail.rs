@@ -124,6 +124,9 @@ pub struct Message {
     pub delivery_mode: String,
     /// What it waits for; `now` if for nothing, none once it was delivered.
     pub estimated_delivery: Option<String>,
+    /// What exactly it waits for, for people, where there is more to say: why the last try came to nothing, for instance.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits_because: Option<String>,
     /// Whether a turn was interrupted for it.
     #[serde(default)]
     pub interrupted: bool,
@@ -219,6 +222,9 @@ pub struct MessageWait {
     /// Until it is over, or for so many milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_ms: Option<u64>,
+    /// Until it was submitted, or it is known what it waits for, or for so many milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settle_ms: Option<u64>,
 }
 
 /// Messages.

@@ -11,6 +11,7 @@ pub mod aim;
 mod approve;
 pub mod attach;
 mod buffers;
+pub mod clear_draft;
 pub mod deliver;
 mod hand_over;
 mod inherit;

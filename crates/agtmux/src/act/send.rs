@@ -24,7 +24,7 @@ use std::time::Duration;
 
 use agtmux_agents::key::Key;
 use agtmux_agents::screen::Enter;
-use agtmux_agents::send::{Body, Objection, SendRules};
+use agtmux_agents::send::{Body, Objection, SendRules, Shown};
 use agtmux_core::action::{Actor, AimedAt, Conditions, Snapshot, Verb, Wish};
 use agtmux_core::id::{ActionId, RuntimeId};
 use agtmux_core::mail::{DeliveryId, MailFact, Mode};
@@ -167,6 +167,8 @@ struct Desk {
     shim: Option<Shim>,
     /// The action that this is.
     action: ActionId,
+    /// It waits for a person who has just interrupted the agent: it is a message and not urgent.
+    yields: bool,
     /// It goes to an agent at rest only, as far as this mode minds: it is for after the turn.
     awaits_rest: Option<Mode>,
     /// The delivery that this is, if it is one of messages; and whether the log says that it is started.
@@ -178,6 +180,9 @@ struct Desk {
     spoken_patience: Duration,
     /// A person's text that makes room for this one.
     away: Option<String>,
+    /// That text as the wrapper has seen it being typed, and how many bytes of keys there were then.
+    kept: Option<Body>,
+    typed_at: Option<u64>,
     /// The keys that put it aside, as the wrapper presses them with the text.
     stash: Option<String>,
     /// What the wrapper presses behind Enter to bring it back, where the agent does not by itself.
@@ -239,12 +244,15 @@ impl Letter {
             force,
             shim,
             action,
+            yields: self.manners.as_ref().is_some_and(|manners| !manners.interrupts),
             awaits_rest,
             delivery: self.manners.as_ref().map(|manners| manners.delivery.clone()),
             is_started: AtomicBool::new(false),
             may_be_typed: self.may_be_typed,
             spoken_patience,
             away: None,
+            kept: None,
+            typed_at: None,
             stash: None,
             back: None,
             unstash: None,
@@ -334,6 +342,12 @@ impl Desk {
         let Some(delivery) = self.delivery.clone().filter(|_| !self.is_started.load(Ordering::Acquire)) else {
             return Ok(());
         };
+        let (runtime, yields) = (self.eye.aimed.runtime.clone(), self.yields);
+        let interrupted =
+            self.hands.handle.read(move |world| world.engine.interrupted_until(&runtime).filter(|_| yields));
+        if interrupted.await?.is_some() {
+            return Err(could_not(format!("a person has just interrupted {}", self.eye.aimed.runtime)));
+        }
         let started = self.hands.handle.mail_step(MailFact::Started { delivery }).await;
         started.map_err(|error| untyped(error, |why| could_not(format!("it could not be logged: {why}"))))?;
         self.is_started.store(true, Ordering::Release);
@@ -351,9 +365,18 @@ impl Desk {
         Ok(Pasted { queued: seen.composer.queued, before: self.position().await, ..Pasted::before() })
     }
 
-    /// Whether the composer shows the text, and nothing else.
+    /// Whether the composer shows the text, and nothing else. What it folds or breaks the wrapper may have seen being typed.
     async fn is_there(&self) -> bool {
-        self.eye.look().await.is_ok_and(|seen| seen.composer.draft.as_deref() == Some(self.body.as_str()))
+        let Some(draft) = self.eye.look().await.ok().and_then(|seen| seen.composer.draft) else { return false };
+        let text = self.body.as_str();
+        if draft == text {
+            return true;
+        }
+        let typed = match &self.shim {
+            Some(shim) => shim.typed().await.ok().flatten(),
+            None => None,
+        };
+        self.rules.shown(&self.body, &draft) == Shown::Whole && typed.is_some_and(|(typed, _)| typed == text)
     }
 
     /// What becomes of a text that was pasted.

@@ -92,6 +92,21 @@ impl Shim {
         }
     }
 
+    /// What the person has typed since their composer was empty, and how many bytes of keys there were by then; nothing if it is not
+    /// certain, or the wrapper is too old to be asked.
+    ///
+    /// # Errors
+    /// When the wrapper does not say.
+    pub async fn typed(&self) -> Result<Option<(String, u64)>, ShimError> {
+        if !self.status().await?.knows_what_is_typed() {
+            return Ok(None);
+        }
+        match self.ask(&Request::Typed, b"").await?.1 {
+            Answer::Typed { text, input } => Ok(text.filter(|text| !text.is_empty()).map(|text| (text, input))),
+            other => Err(strange(&other)),
+        }
+    }
+
     /// How far an injection is; nothing if it was never accepted, which is proof that nothing of it was typed.
     ///
     /// # Errors

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use agtmux_core::action::Actor;
 use agtmux_core::id::RuntimeId;
-use agtmux_core::mail::{Category, Entry, Letter, MailId, Mode, NewLetter, Objection, Party, Sanitized, Stage, Wanted};
+use agtmux_core::mail::{
+    Category, Entry, Hindrance, Letter, MailId, Mode, NewLetter, Objection, Party, Sanitized, Stage, Wanted,
+};
 use agtmux_core::time::{Span, Timestamp};
 use agtmux_wire::SCHEMA_VERSION;
 use agtmux_wire::error::ErrorCode;
@@ -209,8 +211,20 @@ pub async fn show(
     Path(id): Path<String>,
     Params(query): Params<MessageWait>,
 ) -> Answer<Message> {
-    let wait = Duration::from_millis(query.wait_ms.unwrap_or(0)).min(LONGEST_WAIT);
-    Ok(Json(follow(&api, &id, wait, |message| message.verdict.is_some()).await?))
+    let wait = Duration::from_millis(query.wait_ms.or(query.settle_ms).unwrap_or(0)).min(LONGEST_WAIT);
+    let is_wanted = |message: &Message| match query.wait_ms {
+        None if query.settle_ms.is_some() => is_settled(message),
+        _ => message.verdict.is_some(),
+    };
+    Ok(Json(follow(&api, &id, wait, is_wanted).await?))
+}
+
+/// Whether a message was given to its agent, or it is known what it waits for.
+fn is_settled(message: &Message) -> bool {
+    let Some(waits) = message.estimated_delivery.as_deref() else { return true };
+    // What the delivery under way comes to decides about those behind it.
+    let is_open = waits == "now" || waits == Hindrance::Delivery.name();
+    message.status == "queued" && (!is_open || message.waits_because.is_some())
 }
 
 /// A message when it is as somebody wants it to be, or when they have waited long enough.
@@ -415,6 +429,7 @@ pub(super) fn message(world: &World, entry: &Entry) -> Message {
         queue_position: world.engine.mail_position(&letter.to, &letter.id).map(|position| position as u64),
         delivery_mode: letter.mode.name().to_owned(),
         estimated_delivery: is_undelivered.then(|| waits.map_or("now", |waits| waits.name()).to_owned()),
+        waits_because: is_undelivered.then(|| world.engine.mail_because(entry)).flatten(),
         interrupted: entry.interrupted,
         to: MessageParty { name: letter.to_name.clone(), id: letter.to.to_string() },
         from: MessageParty { name: letter.from.name().to_owned(), id: letter.from.id() },

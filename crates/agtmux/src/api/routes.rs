@@ -3,8 +3,8 @@
 use agtmux_wire::audit;
 use agtmux_wire::error::ErrorCode;
 use agtmux_wire::{
-    DAEMON_HEADER, PROGRAM_REPLACED, TMUX_SOCKET_HEADER, action, adopt, agent, approve, attach, busy, daemon, event,
-    explain, inbox, kill, list, mail, next, resume, send, spawn, stream, target, view_output, worktree,
+    DAEMON_HEADER, PROGRAM_REPLACED, TMUX_SOCKET_HEADER, action, adopt, agent, approve, attach, busy, clear_draft,
+    daemon, event, explain, inbox, kill, list, mail, next, resume, send, spawn, stream, target, view_output, worktree,
 };
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
@@ -391,6 +391,15 @@ pub fn table() -> Vec<Route> {
             body: of::<resume::ResumeRequest>(),
             answer: of::<spawn::Spawned>(),
             handler: |method| on(method, super::actions::resume::make),
+        },
+        Route {
+            method: Method::Post,
+            path: "/v1/actions/clear-draft",
+            summary: "Keep the text in an agent's composer in a file, and clear it",
+            query: None,
+            body: of::<clear_draft::ClearDraftRequest>(),
+            answer: of::<clear_draft::ClearedDraft>(),
+            handler: |method| on(method, super::actions::clear_draft::act),
         },
         Route {
             method: Method::Post,

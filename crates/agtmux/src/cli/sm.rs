@@ -2,6 +2,7 @@
 
 mod busy;
 mod cancel;
+mod clear_draft;
 mod follow;
 mod inbox;
 mod remind;
@@ -81,6 +82,8 @@ pub enum SmVerb {
     Remind(remind::RemindArgs),
     /// Take messages back that wait
     Cancel(cancel::CancelArgs),
+    /// Keep the text in an agent's composer in a file and clear it, so that its mail can be delivered
+    ClearDraft(clear_draft::ClearDraftArgs),
     /// Say that the agent in this pane has something to do between its turns: what can wait waits
     Busy(busy::BusyArgs),
     /// Say that it has done it
@@ -119,6 +122,7 @@ pub async fn run(verb: SmVerb, context: &Context) -> Result<(), CommandError> {
             if json { output::print_json(&message) } else { output::print(&story(&message)) }
         }
         SmVerb::Cancel(args) => cancel::run(args, context).await,
+        SmVerb::ClearDraft(args) => clear_draft::run(args, context).await,
         SmVerb::Busy(args) => busy::busy(args, context).await,
         SmVerb::Ready(args) => busy::ready(args, context).await,
         SmVerb::Whoami { json } => inbox::whoami(json, context).await,

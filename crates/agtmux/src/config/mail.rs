@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use agtmux_core::mail::{MailPolicy, Pattern, Rule};
+use agtmux_core::mail::{Limits, MailPolicy, Pattern, Rule};
 use agtmux_core::time::Span;
 use serde::Deserialize;
 
@@ -25,6 +25,14 @@ pub struct MailConfig {
     pub default_timeout: u32,
     /// How many messages are delivered at once.
     pub max_batch_size: u32,
+    /// Seconds for which mail that is not urgent waits for the next prompt of a person who has interrupted an agent; 0 is not at all.
+    pub quiet_after_interrupt: u32,
+    /// How many messages one agent may write to one other in ten minutes; 0 is any number.
+    pub pair_limit: u32,
+    /// How many messages one agent may write to all others in a minute; 0 is any number.
+    pub sender_limit: u32,
+    /// How many messages agents may write in one thread in ten minutes, unless a person writes in it; 0 is any number.
+    pub thread_limit: u32,
     /// Whether whoever sees a pane in which a text was put aside and came back is told, in the status line of tmux.
     pub tell_restored: bool,
 }
@@ -49,6 +57,10 @@ impl Default for MailConfig {
             input_stale_timeout: 120,
             default_timeout: 0,
             max_batch_size: 10,
+            quiet_after_interrupt: 600,
+            pair_limit: count(Limits::default().pair),
+            sender_limit: count(Limits::default().sender),
+            thread_limit: count(Limits::default().thread),
             tell_restored: true,
         }
     }
@@ -72,7 +84,7 @@ impl MailConfig {
 
     /// How many go together.
     pub fn batch(&self) -> usize {
-        usize::try_from(self.max_batch_size.max(1)).unwrap_or(usize::MAX)
+        number(self.max_batch_size.max(1))
     }
 
     /// Between two tries to put a text back.
@@ -87,13 +99,31 @@ impl MailConfig {
             to: Pattern::parse(&allow.to),
             urgent: allow.urgent,
         });
-        MailPolicy { all_may: self.agents_write, rules: rules.collect() }
+        let limits = Limits {
+            pair: number(self.pair_limit),
+            sender: number(self.sender_limit),
+            thread: number(self.thread_limit),
+        };
+        MailPolicy { all_may: self.agents_write, rules: rules.collect(), limits }
+    }
+
+    /// How long mail waits for the next prompt of a person who has interrupted an agent.
+    pub fn after_interrupt(&self) -> Span {
+        Span::seconds(i64::from(self.quiet_after_interrupt))
     }
 
     /// After how long a message that waits is told of.
     pub fn alarm(&self) -> Span {
         Span::seconds(i64::from(self.alarm_seconds))
     }
+}
+
+fn number(configured: u32) -> usize {
+    usize::try_from(configured).unwrap_or(usize::MAX)
+}
+
+fn count(default: usize) -> u32 {
+    u32::try_from(default).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
@@ -107,6 +137,7 @@ mod tests {
         assert!(!policy.all_may && policy.rules.len() == 1 && policy.rules[0].urgent, "{policy:?}");
         for (text, expected) in [
             ("[mail]\nagent_write = false", "unknown field `agent_write`"),
+            ("[mail]\npair_limit = -1", "pair_limit"),
             ("[[mail.allow]]\nfrom = \"lead\"", "missing field `to`"),
             ("[[mail.allow]]\nfrom = \"lead\"\nto = \"*\"\nurgnet = true", "unknown field `urgnet`"),
         ] {

@@ -320,7 +320,9 @@ impl MainLoop {
     ) -> Result<Entry, CommandError> {
         new.letter.queued_at = self.clock.now();
         let may = self.world.engine.may_correspond(&self.world.mail_policy, &new.letter);
-        if let Err(refusal) = may.and_then(|()| self.world.engine.post(new.clone()).map(|_| ())) {
+        if let Err(refusal) =
+            may.and_then(|()| self.world.engine.post(self.world.mail_policy.limits, new.clone()).map(|_| ()))
+        {
             return Err(self.refuse(new_action(), Verb::Message, &reference, actor, refusal.into()).await);
         }
         self.permit_and_note(new_action(), Verb::Message, reference, actor).await?;
@@ -333,7 +335,7 @@ impl MainLoop {
             new.letter.timeout = new.letter.timeout.or_else(|| self.post.config.timeout());
         }
         let id = new.letter.id.clone();
-        match self.world.engine.post(new)? {
+        match self.world.engine.post(self.world.mail_policy.limits, new)? {
             Posted::Known(known) => Ok(*known),
             Posted::New(facts) => {
                 self.commit_with(facts, vec![Text::Keep { id: id.clone(), text: text.clone() }]).await?;

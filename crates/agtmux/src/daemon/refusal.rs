@@ -21,6 +21,7 @@ impl From<Refusal> for CommandError {
             RefusalCode::TargetUnreachable => ErrorCode::TargetUnreachable,
             RefusalCode::Blocked => ErrorCode::Blocked,
             RefusalCode::NotAllowed => ErrorCode::NotAllowed,
+            RefusalCode::RateLimited => ErrorCode::RateLimited,
             RefusalCode::MessageNotFound => ErrorCode::RefNotFound,
         };
         Self { code, message: refusal.message, hint: refusal.hint }

@@ -238,6 +238,7 @@ pub(super) fn policy(config: &Config, registry: &Registry) -> Policy {
         bind_within: Span::seconds(i64::from(config.state.bind_seconds)),
         lifetimes: lifetimes.collect(),
         mail_alarm: config.mail.alarm(),
+        after_interrupt: config.mail.after_interrupt(),
     }
 }
 

@@ -101,7 +101,8 @@ fn an_old_draft_makes_room_and_comes_back() {
     }
 }
 
-/// I3: somebody has given the agent's key for that another meaning. Their text stays as it is, and the key is pressed once.
+/// I3: somebody has given the agent's key for that another meaning. The key is pressed once. The wrapper, which has seen the text being
+/// typed, puts it aside in its own way; without it the text stays as it is.
 #[test]
 fn a_key_that_puts_nothing_aside_is_not_pressed_again() {
     for is_wrapped in [false, true] {
@@ -115,13 +116,20 @@ fn a_key_that_puts_nothing_aside_is_not_pressed_again() {
             let message = environment.agtmux(&["sm", "show", "m1", "--json"]).ok().json();
             if message.to_string().contains("could not be put aside") { Ok(()) } else { Err(format!("{message:#}")) }
         });
-        is_tried_in_vain(&environment, "m1");
+        if is_wrapped {
+            confirmed(&environment, "m1");
+        } else {
+            is_tried_in_vain(&environment, "m1");
+        }
         shows(&environment, &composer, "half a thought");
         assert_eq!(times_typed(&composer, "\u{13}"), 1);
         environment.tmux().run(&["send-keys", "-t", &composer.pane, "Enter"]);
         confirmed(&environment, "m1");
-        let submitted = composer.submitted();
-        assert_eq!((submitted.len(), submitted[0].as_str()), (2, "half a thought"), "{submitted:#?}");
+        let submitted = wait_for("both to be submitted", || {
+            let submitted = composer.submitted();
+            if submitted.len() == 2 { Ok(submitted) } else { Err(format!("{submitted:#?}")) }
+        });
+        assert_eq!(submitted[usize::from(is_wrapped)], "half a thought", "{submitted:#?}");
     }
 }
 
@@ -187,6 +195,76 @@ fn a_draft_comes_back_though_the_daemon_was_killed() {
         if kept.is_null() { Ok(()) } else { Err(kept) }
     });
     assert_apart(&composer, 1);
+}
+
+/// Waits until a text is anywhere on the screen.
+#[track_caller]
+fn draws(environment: &TestEnvironment, composer: &Composer, text: &str) {
+    wait_for(&format!("{text:?} on the screen"), || {
+        let shown = environment.tmux().run(&["capture-pane", "-p", "-t", &composer.pane]);
+        if shown.contains(text) { Ok(()) } else { Err(shown) }
+    });
+}
+
+/// I3: the wrapper has seen every key, so that several lines, and a paste that the agent folds, make room and come back as they were.
+#[test]
+fn what_was_typed_in_the_wrapper_makes_room_whatever_it_looks_like() {
+    let environment = environment_without_stash(1);
+    let composer = Composer::start_wrapped(&environment, "tells=1");
+    let lines = ["half a thought", "and another"];
+    let long = "one\ntwo\nthree\nfour\nfive";
+    for (id, text) in [("m1", lines.join("\n")), ("m2", long.to_owned())] {
+        let before = composer.submitted().len();
+        if id == "m1" {
+            environment.tmux().run(&["send-keys", "-t", &composer.pane, "-l", lines[0]]);
+            environment.tmux().run(&["send-keys", "-t", &composer.pane, "C-j"]);
+            environment.tmux().run(&["send-keys", "-t", &composer.pane, "-l", lines[1]]);
+            draws(&environment, &composer, lines[1]);
+        } else {
+            environment.tmux().run(&["set-buffer", "-b", "long", long]);
+            environment.tmux().run(&["paste-buffer", "-pr", "-b", "long", "-t", &composer.pane]);
+            draws(&environment, &composer, "[Pasted text #1 +4 lines]");
+        }
+        environment.agtmux(&["sm", "send", &composer.pane, "hello", "--id", id]).ok();
+        confirmed(&environment, id);
+        wait_for("nothing to be put aside", || {
+            let kept = queue(&environment, &composer)["saved_user_input"].clone();
+            if kept.is_null() { Ok(()) } else { Err(kept) }
+        });
+        // What is back is what was there, to the last key.
+        wait_for("the text to be back", || {
+            environment.tmux().keys(&composer.pane, &["Enter"]);
+            let submitted = composer.submitted();
+            if submitted.len() == before + 2 { Ok(()) } else { Err(format!("{submitted:#?}")) }
+        });
+        let submitted = composer.submitted();
+        assert!(submitted[before].ends_with("hello"), "{submitted:#?}");
+        assert_eq!(submitted[before + 1], text);
+    }
+}
+
+/// What nobody can put back exactly waits no longer than it has to be the same: it is told of, with the command that makes room.
+#[test]
+fn a_draft_that_cannot_make_room_is_told_of_and_cleared_on_demand() {
+    let environment = environment_without_stash(1);
+    let composer = Composer::start(&environment, "tells=1");
+    let text = "half a thought\nand another";
+    environment.tmux().run(&["set-buffer", "-b", "two", text]);
+    environment.tmux().run(&["paste-buffer", "-pr", "-b", "two", "-t", &composer.pane]);
+    draws(&environment, &composer, "and another");
+    environment.agtmux(&["sm", "send", &composer.pane, "hello", "--id", "m1"]).ok();
+    environment
+        .wait_for_pane(&composer.pane, "the person to be called", |pane| pane["attention"]["kind"] == "mail_waiting");
+    let told = environment.agtmux(&["sm", "show", "m1"]).ok().stdout;
+    assert!(told.contains("`sm clear-draft"), "{told}");
+    assert!(composer.submitted().is_empty() && !composer.read().contains(&0x15));
+    let cleared = environment.agtmux(&["sm", "clear-draft", &composer.pane, "--json"]).ok().json();
+    assert_eq!((&cleared["text"], &cleared["exact"]), (&text.into(), &false.into()), "{cleared:#}");
+    assert_eq!(fs::read_to_string(cleared["file"].as_str().unwrap()).unwrap(), text);
+    confirmed(&environment, "m1");
+    assert_eq!(composer.submitted().len(), 1);
+    let nothing = environment.agtmux(&["sm", "clear-draft", &composer.pane, "--json"]);
+    assert_eq!(nothing.error()["code"], "E_PRECONDITION_FAILED", "{nothing:#?}");
 }
 
 /// What the screen does not show exactly cannot be typed again as it was, so it is left alone.

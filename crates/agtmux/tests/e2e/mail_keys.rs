@@ -99,7 +99,7 @@ fn a_kill_while_somebody_types_strands_nothing() {
     let mut terminal = typist(&environment, &composer);
     for id in ["m1", "m2", "m3"] {
         terminal.keys("\u{7}");
-        environment.agtmux(&["sm", "send", &composer.pane, "hello", "--id", id]).ok();
+        let sending = environment.agtmux_in_background(&["sm", "send", &composer.pane, "hello", "--id", id]);
         // Longer than it takes to find the agent ready, and shorter than somebody is waited for.
         let until = std::time::Instant::now() + std::time::Duration::from_secs(2);
         while std::time::Instant::now() < until {
@@ -110,6 +110,7 @@ fn a_kill_while_somebody_types_strands_nothing() {
         assert!(["leased", "queued"].contains(&waiting["status"].as_str().unwrap()), "{waiting:#}");
         terminal.keys("\u{7}");
         environment.kill_daemon();
+        sending.finish().ok();
         confirmed(&environment, id);
     }
     assert_eq!(composer.submitted().len(), 3);
@@ -127,11 +128,12 @@ fn what_is_for_after_the_turn_is_not_typed_into_one() {
         assert!(whys.len() < 5 && whys.iter().all(|why| why.contains("typing")), "{whys:#?}");
         let id = format!("m{}", whys.len());
         terminal.keys("\u{7}");
-        environment.agtmux(&["sm", "send", &composer.pane, "hello", "--id", &id]).ok();
+        let sending = environment.agtmux_in_background(&["sm", "send", &composer.pane, "hello", "--id", &id]);
         wait_for("the delivery to begin", || {
             terminal.keys("\u{7}");
-            let message = show(&environment, &id);
-            if message["status"] == "leased" { Ok(()) } else { Err(format!("{message:#}")) }
+            let message = environment.agtmux(&["sm", "show", &id, "--json"]);
+            let is_leased = message.code == 0 && message.json()["status"] == "leased";
+            if is_leased { Ok(()) } else { Err(format!("{message:#?}")) }
         });
         composer.tell("busy");
         wait_for("the agent to be busy", || {
@@ -141,10 +143,56 @@ fn what_is_for_after_the_turn_is_not_typed_into_one() {
         });
         assert_eq!(composer.submitted().len(), whys.len());
         whys.push(returned(&environment, &id));
+        sending.finish().ok();
         composer.tell("idle");
         confirmed(&environment, &id);
         assert_eq!(composer.submitted().len(), whys.len());
     }
+}
+
+/// What keeps a message is said where it is asked for: by `sm send` at once, and in the queue.
+#[test]
+fn a_message_says_what_really_keeps_it() {
+    let environment = environment();
+    let composer = Composer::start(&environment, "tells=1");
+    // Its hooks say from now on that it is idle, whatever its screen shows.
+    environment.agtmux(&["sm", "send", &composer.pane, "hello", "--id", "m0"]).ok();
+    confirmed(&environment, "m0");
+    composer.tell("strange");
+    let why = "cannot be read";
+    let sent = environment.agtmux(&["sm", "send", &composer.pane, "hello", "--id", "m1"]).ok().stdout;
+    assert!(sent.contains(why), "{sent}");
+    let next = environment.agtmux(&["sm", "send", &composer.pane, "hello", "--id", "m2"]).ok().stdout;
+    assert!(next.contains(why), "{next}");
+    wait_for("the queue to say so", || {
+        let queue = environment.agtmux(&["sm", "queue", &composer.pane]).ok().stdout;
+        let message = show(&environment, "m2");
+        let is_said = queue.matches(why).count() == 2 && message["waits_because"].to_string().contains(why);
+        if is_said { Ok(()) } else { Err(format!("{queue}\n{message:#}")) }
+    });
+    composer.tell("idle");
+    confirmed(&environment, "m2");
+}
+
+/// S4: who has just interrupted an agent is about to say something else. `--urgent` does not wait for that.
+#[test]
+fn mail_waits_for_whoever_interrupted_the_agent() {
+    let environment = environment();
+    let composer = Composer::start(&environment, "reads=1");
+    composer.tell("turn");
+    environment.wait_for_pane(&composer.pane, "a turn", |pane| pane["state"] == "running");
+    composer.tell("escape");
+    environment.wait_for_pane(&composer.pane, "the interrupt", |pane| pane["reason_code"] == "interrupted");
+    let sent = environment.agtmux(&["sm", "send", &composer.pane, "hello", "--id", "m1"]).ok().stdout;
+    assert!(sent.contains("a person has interrupted its turn"), "{sent}");
+    let told = environment.agtmux(&["sm", "show", "m1"]).ok().stdout;
+    assert!(told.contains("a person has interrupted its turn"), "{told}");
+    assert_eq!(show(&environment, "m1")["estimated_delivery"], "waiting_for_the_next_prompt");
+    assert_eq!(composer.submitted(), Vec::<String>::new());
+    // The person's prompt, and its turn.
+    composer.tell("turn");
+    composer.tell("idle");
+    confirmed(&environment, "m1");
 }
 
 /// F61: a command is typed as it is and alone, between what was sent before it and after it.

@@ -157,7 +157,7 @@ fn what_a_server_refuses_is_typed() {
     let opencode = Opencode::start();
     fs::write(opencode.environment.path(PROMPT), "").unwrap();
     opencode.send("letter");
-    let typed = "does not show a composer that takes text";
+    let typed = "its screen shows none that takes text";
     let tried = opencode.wait_until("letter", "it to be typed", |message| {
         has_step(message, "opencode's server refused it: it answers 404 Not Found") && has_step(message, typed)
     });
@@ -176,9 +176,8 @@ fn a_server_is_given_nothing_out_of_turn() {
     opencode.wait_until("letter", "it to wait", |message| has_step(message, "server says that it waits for an answer"));
     assert!(!environment.path(PROMPT).exists());
     environment.tmux().run(&["select-pane", "-t", &opencode.pane, "-T", "OpenCode"]);
-    opencode.wait_until("letter", "it to be typed", |message| {
-        has_step(message, "does not show a composer that takes text")
-    });
+    opencode
+        .wait_until("letter", "it to be typed", |message| has_step(message, "its screen shows none that takes text"));
     assert!(!environment.path(PROMPT).exists());
 }
 

@@ -36,6 +36,9 @@ pub struct Draft {
     pub since: Timestamp,
     /// How often it is looked at.
     pub again: Span,
+    /// Why it cannot make room by itself, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stuck: Option<String>,
 }
 
 impl Aside {
@@ -85,9 +88,9 @@ impl Engine {
 
 impl Mailbox {
     /// Learns what is in the way of a delivery.
-    pub(super) fn see_draft(&mut self, digest: &str, again: Span, now: Timestamp) {
+    pub(super) fn see_draft(&mut self, digest: &str, again: Span, stuck: Option<&str>, now: Timestamp) {
         let since = self.draft.take().filter(|known| known.digest == digest).map_or(now, |known| known.since);
-        self.draft = Some(Draft { digest: digest.to_owned(), since, again });
+        self.draft = Some(Draft { digest: digest.to_owned(), since, again, stuck: stuck.map(str::to_owned) });
     }
 }
 
@@ -112,7 +115,7 @@ mod tests {
         let mut mailbox = Mailbox::default();
         let mut see = |text: &str, second: i64| {
             let now = Timestamp(second * 1_000);
-            mailbox.see_draft(&Draft::digest_of(text), Span::seconds(5), now);
+            mailbox.see_draft(&Draft::digest_of(text), Span::seconds(5), None, now);
             mailbox.draft.as_ref().unwrap().may_go(Span::seconds(120), now)
         };
         for (second, text) in [(0, "I am"), (60, "I am typ"), (119, "I am typing"), (238, "I am typing")] {

@@ -44,6 +44,9 @@ pub enum MailFact {
         digest: String,
         /// When it is looked at again.
         again: Span,
+        /// Why it cannot make room by itself, for people, if it would have to by now.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stuck: Option<String>,
     },
     /// A person's text is put aside for them, and kept.
     SetAside {

@@ -95,6 +95,7 @@ impl Engine {
         };
         let Some(ended) = entry.stage.ended() else {
             let waits = self.mail_hindrance(entry).map_or("waiting_to_be_delivered", Hindrance::name).replace('_', " ");
+            let waits = self.mail_because(entry).unwrap_or(waits);
             let ago = spoken(Span(self.now().0.saturating_sub(entry.waits_since().0)));
             let late = notice("late", format!("Message to {to} was not delivered in {ago}: {waits}"), None);
             return late.into_iter().collect();
@@ -141,7 +142,7 @@ pub(super) fn notice_ids(kind: &str, about: &MailId) -> impl Iterator<Item = Mai
 }
 
 /// A length of time as people say it.
-fn spoken(span: Span) -> String {
+pub(super) fn spoken(span: Span) -> String {
     let seconds = span.0 / 1_000;
     match seconds {
         ..60 => format!("{seconds}s"),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::letter::Category;
+use super::letter::{Category, MailId};
 use super::post::{Entry, Post};
 use super::stage::{Ended, Stage};
 use crate::id::RuntimeId;
@@ -72,6 +72,16 @@ impl Post {
                 entry.late = Late::Noticed;
             }
             self.move_all(&[id], &Stage::Queued, now, "it waits for long");
+        }
+    }
+
+    /// These cannot be delivered before somebody does something: nobody has to wait for the alarm to hear of it.
+    pub(super) fn note_late(&mut self, letters: &[MailId]) {
+        for id in letters {
+            let entry = self.letters.get_mut(id).filter(|entry| entry.letter.category != Category::Notice);
+            if let Some(entry) = entry.filter(|entry| entry.late == Late::No) {
+                entry.late = Late::Noticed;
+            }
         }
     }
 

@@ -4,6 +4,7 @@
 //! gets it, only where a rule says so. Rules add up and never take away.
 
 use super::letter::{Letter, Mode};
+use super::limits::Limits;
 use crate::command::{Refusal, RefusalCode, refuse};
 use crate::engine::Engine;
 use crate::id::{AgentId, RuntimeId};
@@ -15,6 +16,8 @@ pub struct MailPolicy {
     pub all_may: bool,
     /// What some agents may besides.
     pub rules: Vec<Rule>,
+    /// How much they may write.
+    pub limits: Limits,
 }
 
 /// Some agents may write to some agents.
@@ -48,7 +51,7 @@ pub struct Correspondent<'a> {
 
 impl Default for MailPolicy {
     fn default() -> Self {
-        Self { all_may: true, rules: Vec::new() }
+        Self { all_may: true, rules: Vec::new(), limits: Limits::default() }
     }
 }
 
@@ -169,7 +172,8 @@ mod tests {
             for (from, means_from) in patterns.iter().zip(meant) {
                 for (to, means_to) in patterns.iter().zip(meant) {
                     for urgent in [false, true] {
-                        let policy = MailPolicy { all_may, rules: vec![rule(from, to, urgent)] };
+                        let policy =
+                            MailPolicy { all_may, rules: vec![rule(from, to, urgent)], ..MailPolicy::default() };
                         for (writer, is_writer) in who.iter().zip(means_from) {
                             for (reader, is_reader) in who.iter().zip(means_to) {
                                 let ruled = is_writer && is_reader;

@@ -104,6 +104,12 @@ pub struct Mailbox {
     pub retry_at: Option<Timestamp>,
     /// How many deliveries could not be made since one could.
     pub failures: u32,
+    /// Why the last delivery could not be made, for people, as long as none could be made since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<String>,
+    /// Where in the log agtmux itself has interrupted a turn of the agent last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interrupted: Option<u64>,
     /// A person's text that is in the way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draft: Option<Draft>,
@@ -284,12 +290,12 @@ impl Post {
                 self.move_all(&letters, &Stage::Started, now, delivery.as_str());
             }
             MailFact::Returned { delivery, why } => self.take_back(delivery, why, now),
-            MailFact::InTheWay { delivery, digest, again } => {
+            MailFact::InTheWay { delivery, digest, again, stuck } => {
                 if let Some((_, under_way)) = self.under_way_mut(delivery) {
                     under_way.in_the_way = true;
                 }
                 if let Some(mailbox) = self.box_of(delivery) {
-                    mailbox.see_draft(digest, *again, now);
+                    mailbox.see_draft(digest, *again, stuck.as_deref(), now);
                 }
             }
             MailFact::SetAside { delivery } => {
@@ -304,6 +310,10 @@ impl Post {
                 let letters = self.under_way(delivery).map(|(_, delivery)| delivery.letters.clone());
                 for id in letters.unwrap_or_default() {
                     self.letters.entry(id).and_modify(|entry| entry.interrupted = true);
+                }
+                let seq = self.seq;
+                if let Some(mailbox) = self.box_of(delivery) {
+                    mailbox.interrupted = Some(seq);
                 }
             }
             MailFact::Submitted { delivery, channel, evidence } => {
@@ -400,6 +410,7 @@ impl Post {
     fn end_delivery(&mut self, id: &DeliveryId) -> Vec<MailId> {
         let Some(mailbox) = self.box_of(id) else { return Vec::new() };
         mailbox.failures = 0;
+        mailbox.failed = None;
         mailbox.draft = None;
         let letters = mailbox.under_way.take().map(|delivery| delivery.letters).unwrap_or_default();
         letters.into_iter().filter(|id| !self.is_over(id)).collect()
@@ -421,9 +432,14 @@ impl Post {
         let wait = RETRY.0.0.saturating_mul(1 << mailbox.failures.min(8)).min(RETRY.1.0);
         // Whoever writes is looked at at an even pace, so that it is noticed in time that they stopped.
         mailbox.retry_at = Some(now + mailbox.draft.as_ref().map_or(Span(wait), |draft| draft.again));
+        mailbox.failed = Some(why.to_owned());
+        let is_stuck = mailbox.draft.as_ref().is_some_and(|draft| draft.stuck.is_some());
         mailbox.failures = if is_in_the_way { 0 } else { mailbox.failures.saturating_add(1) };
         for id in letters.iter().rev() {
             mailbox.queue.push_front(id.clone());
+        }
+        if is_stuck {
+            self.note_late(&letters);
         }
         self.move_all(&letters, &Stage::Queued, now, why);
         self.end_all(&unwanted, Ended::Cancelled, now, "it was taken back while it was delivered, and was not typed");

@@ -49,6 +49,8 @@ pub enum Hindrance {
     Time,
     /// The agent to say that it is ready.
     Busy,
+    /// The next prompt of the person who has interrupted it.
+    Interrupted,
 }
 
 impl Hindrance {
@@ -68,6 +70,7 @@ impl Hindrance {
             Self::Retry => "waiting_to_try_again",
             Self::Time => "waiting_for_its_time",
             Self::Busy => "waiting_for_ready",
+            Self::Interrupted => "waiting_for_the_next_prompt",
         }
     }
 }
@@ -104,7 +107,9 @@ impl Engine {
     /// What keeps an agent from being given a message now.
     pub fn hindrance(&self, runtime: &RuntimeId, mode: Mode) -> Option<Hindrance> {
         let is_busy = mode == Mode::Sequential && self.state().mail.busy.contains_key(runtime);
-        self.occupation(runtime, mode).or(is_busy.then_some(Hindrance::Busy))
+        let is_interrupted = || mode != Mode::Urgent && self.interrupted_until(runtime).is_some();
+        let occupation = self.occupation(runtime, mode).or(is_busy.then_some(Hindrance::Busy));
+        occupation.or_else(|| is_interrupted().then_some(Hindrance::Interrupted))
     }
 
     /// Whether an agent has nothing left to do, whatever else keeps messages from it.

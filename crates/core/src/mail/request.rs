@@ -2,6 +2,7 @@
 
 use super::fact::MailFact;
 use super::letter::{Category, Letter, MailId, Party};
+use super::limits::Limits;
 use super::post::{Entry, Post};
 use crate::command::{Refusal, RefusalCode, refuse};
 use crate::engine::Engine;
@@ -12,17 +13,6 @@ use crate::time::Span;
 /// How many messages may wait for one agent before agents are refused, and before people are: what agents write must not keep a
 /// person from being heard.
 const QUEUE_LIMIT: (usize, usize) = (1_000, 10_000);
-
-/// How many messages one agent may write to another in how long, and how many to all. What two agents tell each other by turns has
-/// no end of its own.
-const PAIR: (usize, Span) = (6, Span::minutes(10));
-const EVERYBODY: (usize, Span) = (60, Span::minutes(1));
-
-/// How many messages agents may write in one thread, one that answers lead through, in how long, unless a person writes in it.
-const THREAD: (usize, Span) = (12, Span::minutes(10));
-
-/// The longest that the way back to the first message of a thread is followed.
-const THREAD_DEPTH: usize = 64;
 
 /// How soon what an agent wrote may come again, to another agent and to itself.
 const INTERVAL: (Span, Span) = (Span::minutes(1), Span::seconds(10));
@@ -65,7 +55,7 @@ impl Engine {
     ///
     /// # Errors
     /// Refused when there is nobody to get it, when its id is another message's, and when too many wait already.
-    pub fn post(&self, new: NewLetter) -> Result<Posted, Refusal> {
+    pub fn post(&self, limits: Limits, new: NewLetter) -> Result<Posted, Refusal> {
         let NewLetter { mut letter, nonce, delay } = new;
         letter.not_before = delay.map(|delay| letter.queued_at + delay).or(letter.not_before);
         let mail = &self.state().mail;
@@ -95,8 +85,8 @@ impl Engine {
         }
         self.answers_something(&letter)?;
         is_not_too_often(&letter)?;
-        self.is_not_flooding(&letter)?;
-        self.is_not_going_round(&letter)?;
+        self.is_not_flooding(limits, &letter)?;
+        self.is_not_going_round(limits, &letter)?;
         letter.hops = self.hops(&letter)?;
         Ok(Posted::New(mail.queue(letter, nonce)))
     }
@@ -137,31 +127,6 @@ impl Engine {
         waiting.iter().position(|entry| entry.letter.id == *id).map(|before| before + 1)
     }
 
-    /// Keeps agents from writing to each other without end, at once or by reminders. A person may.
-    fn is_not_flooding(&self, letter: &Letter) -> Result<(), Refusal> {
-        let Some(writer) = letter.writer_to_another() else { return Ok(()) };
-        let written = |to: Option<&RuntimeId>, within: Span| {
-            let is_recent = |known: &Letter| known.queued_at + within > letter.queued_at;
-            let is_like =
-                |known: &Letter| known.writer_to_another() == Some(writer) && to.is_none_or(|to| known.to == *to);
-            let letters = self.state().mail.letters.values().map(|entry| &entry.letter);
-            letters.filter(|known| is_like(known) && is_recent(known)).count()
-        };
-        let (most, within) = PAIR;
-        if written(Some(&letter.to), within) >= most {
-            let message =
-                format!("{writer} has written {most} messages to {} in {} minutes", letter.to_name, within.0 / 60_000);
-            return Err(refuse(RefusalCode::NotAllowed, message)
-                .hint("put what there is to say into one message, or let a person look"));
-        }
-        let (most, within) = EVERYBODY;
-        if written(None, within) >= most {
-            let message = format!("{writer} has written {most} messages in {} s", within.0 / 1_000);
-            return Err(refuse(RefusalCode::NotAllowed, message).hint("wait a minute"));
-        }
-        Ok(())
-    }
-
     /// Keeps what was never said from being answered: nobody could say how many answers led to it. What was forgotten may be.
     fn answers_something(&self, letter: &Letter) -> Result<(), Refusal> {
         match &letter.reply_to {
@@ -171,40 +136,6 @@ impl Engine {
             }
             _ => Ok(()),
         }
-    }
-
-    /// Keeps a conversation of several agents, of whom none writes to one other too often, from going on without end. A person
-    /// who writes in it lets it go on.
-    fn is_not_going_round(&self, letter: &Letter) -> Result<(), Refusal> {
-        let Some(answered) = letter.reply_to.as_ref().filter(|_| letter.from.runtime().is_some()) else {
-            return Ok(());
-        };
-        let first = self.thread_of(answered);
-        let letters = self.state().mail.letters.values().map(|entry| &entry.letter);
-        let thread: Vec<_> = letters.filter(|known| self.thread_of(&known.id) == first).collect();
-        let is_agents = |known: &Letter| known.writer_to_another().is_some();
-        let by_people = thread.iter().filter(|known| matches!(known.from, Party::Person { .. }));
-        let since = by_people.map(|known| known.queued_at).max();
-        let (most, within) = THREAD;
-        let is_recent = |known: &Letter| {
-            known.queued_at + within > letter.queued_at && since.is_none_or(|since| known.queued_at >= since)
-        };
-        if thread.iter().filter(|known| is_agents(known) && is_recent(known)).count() >= most {
-            let message = format!(
-                "agents have written {most} messages in the thread of {first} in {} minutes",
-                within.0 / 60_000
-            );
-            return Err(refuse(RefusalCode::NotAllowed, message)
-                .hint("a person can go on with it: whatever a person writes in it begins anew"));
-        }
-        Ok(())
-    }
-
-    /// The message that a thread began with, as far as it is remembered.
-    fn thread_of<'a>(&'a self, id: &'a MailId) -> &'a MailId {
-        let mail = &self.state().mail;
-        let back = |id: &&'a MailId| mail.get(id).and_then(|entry| entry.letter.reply_to.as_ref());
-        std::iter::successors(Some(id), back).take(THREAD_DEPTH).last().unwrap_or(id)
     }
 
     /// How many answers lead to a message: one more than to the one it answers. A person begins anew.

@@ -257,7 +257,7 @@ impl World {
                 return Some(Courier::Aside { body });
             }
         } else {
-            self.step(MailFact::InTheWay { delivery: id, digest: Draft::digest_of(&draft), again: AGAIN });
+            self.step(MailFact::InTheWay { delivery: id, digest: Draft::digest_of(&draft), again: AGAIN, stuck: None });
         }
         Some(Courier::Done { outcome: Outcome::Returned })
     }

@@ -9,8 +9,8 @@ use agtmux_core::engine::Engine;
 use agtmux_core::event::{Event, FORMAT, Fact};
 use agtmux_core::id::RuntimeId;
 use agtmux_core::mail::{
-    Category, DeliveryId, Ended, Letter, MailFact, MailId, Mode, NewLetter, Party, Posted, Receipt, Stage, Wanted,
-    receipts,
+    Category, DeliveryId, Ended, Letter, Limits, MailFact, MailId, Mode, NewLetter, Party, Posted, Receipt, Stage,
+    Wanted, receipts,
 };
 use agtmux_core::time::{Span, Timestamp};
 
@@ -168,7 +168,7 @@ impl World {
     /// Somebody sends a letter. Says whether it was accepted, now or before.
     pub(crate) fn post(&mut self, letter: Letter, delay: Option<Span>) -> bool {
         let (id, text) = (letter.id.clone(), letter.preview.clone());
-        match self.engine.post(NewLetter { letter, nonce: format!("w{:03}", self.seq), delay }) {
+        match self.engine.post(Limits::default(), NewLetter { letter, nonce: format!("w{:03}", self.seq), delay }) {
             Ok(Posted::New(facts)) => {
                 facts.into_iter().for_each(|fact| self.log(fact));
                 self.texts.insert(id.clone(), text);
@@ -238,7 +238,13 @@ impl World {
             Stage::Submitted => true,
             Stage::Leased | Stage::Started | Stage::Ended { .. } => false,
         });
-        waits || mail.boxes.values().any(|mailbox| mailbox.retry_at.is_some())
+        // After an interrupt of the person's mail waits for a while.
+        let is_kept = |runtime: &RuntimeId| self.engine.interrupted_until(runtime).is_some();
+        waits
+            || mail
+                .boxes
+                .iter()
+                .any(|(runtime, mailbox)| mailbox.retry_at.is_some() || !mailbox.queue.is_empty() && is_kept(runtime))
     }
 
     pub(crate) fn act(&mut self, act: &Act) {

@@ -169,7 +169,12 @@ fn mail() -> Vec<Fact> {
         MailFact::Ready { runtime: runtime(), by: "by rt_a".to_owned() },
         MailFact::Interrupted { delivery: delivery.clone() },
         MailFact::Offered { delivery: delivery.clone() },
-        MailFact::InTheWay { delivery: delivery.clone(), digest: "draft_a".to_owned(), again: Span::seconds(5) },
+        MailFact::InTheWay {
+            delivery: delivery.clone(),
+            digest: "draft_a".to_owned(),
+            again: Span::seconds(5),
+            stuck: None,
+        },
         MailFact::SetAside { delivery },
         MailFact::PutBack { runtime: runtime() },
     ];

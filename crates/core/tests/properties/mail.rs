@@ -7,8 +7,8 @@ use agtmux_core::engine::{Engine, EngineState};
 use agtmux_core::event::{Ending, Event, Fact};
 use agtmux_core::id::RuntimeId;
 use agtmux_core::mail::{
-    Category, DeliveryId, Ended, Letter, MailFact, MailId, Mode, NewLetter, Opening, Party, Posted, Receipt, Sanitized,
-    Stage, Wanted, envelope, receipts,
+    Category, DeliveryId, Ended, Letter, Limits, MailFact, MailId, Mode, NewLetter, Opening, Party, Posted, Receipt,
+    Sanitized, Stage, Wanted, envelope, receipts,
 };
 use agtmux_core::time::{Span, Timestamp};
 use proptest::prelude::*;
@@ -121,7 +121,10 @@ impl Town {
     fn post(&mut self, letter: Letter, delay: Option<i64>) {
         let id = letter.id.clone();
         let known = self.accepted.iter().any(|known| known.id == id);
-        match self.engine.post(NewLetter { letter: letter.clone(), nonce: "k7f3".to_owned(), delay: delay.map(Span) }) {
+        match self.engine.post(
+            Limits::default(),
+            NewLetter { letter: letter.clone(), nonce: "k7f3".to_owned(), delay: delay.map(Span) },
+        ) {
             Ok(Posted::New(facts)) => {
                 assert!(!known, "accepted twice");
                 facts.into_iter().for_each(|fact| self.happen(fact));

@@ -6,8 +6,8 @@ use agtmux_core::event::{Ending, Fact};
 use agtmux_core::id::RuntimeId;
 use agtmux_core::intent::Intent;
 use agtmux_core::mail::{
-    Category, DeliveryId, Ended, Hindrance, Letter, MailFact, MailId, MailPolicy, Mode, NewLetter, Opening, Party,
-    Posted, Receipt, Stage, Wanted, rest_for,
+    Category, DeliveryId, Ended, Hindrance, Letter, Limits, MailFact, MailId, MailPolicy, Mode, NewLetter, Opening,
+    Party, Posted, Receipt, Stage, Wanted, rest_for,
 };
 use agtmux_core::policy::Policy;
 use agtmux_core::queue::waiting;
@@ -60,7 +60,7 @@ pub(crate) fn letter(world: &World, id: &str, from: Party, to: &RuntimeId) -> Le
 /// Posts a letter; says why not.
 pub(crate) fn post(world: &mut World, letter: Letter, delay: Option<Span>) -> Result<(), String> {
     let new = NewLetter { letter, nonce: "k7f3".to_owned(), delay };
-    match world.engine.post(new).map_err(|refusal| refusal.message)? {
+    match world.engine.post(Limits::default(), new).map_err(|refusal| refusal.message)? {
         Posted::New(facts) => facts.into_iter().for_each(|fact| world.apply_at(world.engine.now(), fact)),
         Posted::Known(_) => {}
     }
@@ -500,7 +500,7 @@ fn what_was_never_said_is_not_answered() {
     let [api, web] = idle_agents(&mut world);
     let answer = |world: &World, id: &str, to: &str| {
         let answer = Letter { reply_to: MailId::parse(to), ..letter(world, id, agent(&web), &api) };
-        world.engine.post(NewLetter { letter: answer, nonce: "k7f3".to_owned(), delay: None })
+        world.engine.post(Limits::default(), NewLetter { letter: answer, nonce: "k7f3".to_owned(), delay: None })
     };
     let first = letter(&world, "first", agent(&api), &web);
     post(&mut world, first, None).unwrap();
@@ -525,7 +525,7 @@ fn what_was_never_said_is_not_answered() {
         let made_up = Letter { id: MailId::parse(&format!("a_{n}")).unwrap(), ..made_up };
         post(&mut world, made_up, None).unwrap();
     }
-    assert_eq!(answer(&world, "a_6", "made-up").unwrap_err().code, RefusalCode::NotAllowed);
+    assert_eq!(answer(&world, "a_6", "made-up").unwrap_err().code, RefusalCode::RateLimited);
 }
 
 /// Answers of many agents, none of whom writes to one other too often, come to an end; a person lets them go on.
@@ -564,7 +564,7 @@ fn a_thread_of_agents_comes_to_an_end() {
 fn people_may_write_to_whom_agents_may_not_and_agents_to_themselves() {
     let mut world = World::default();
     let [api, web] = idle_agents(&mut world);
-    let policy = MailPolicy { all_may: false, rules: Vec::new() };
+    let policy = MailPolicy { all_may: false, ..MailPolicy::default() };
     let may = |world: &World, from: Party, to: &RuntimeId| {
         world.engine.may_correspond(&policy, &letter(world, "m", from, to)).map_err(|refusal| refusal.code)
     };
@@ -674,7 +674,7 @@ fn try_in_vain(world: &mut World, runtime: &RuntimeId, n: usize, in_between: imp
     assert!(step(world, MailFact::Started { delivery: delivery.clone() }));
     in_between(world);
     let (digest, again) = ("txt_1".to_owned(), Span::seconds(5));
-    assert!(step(world, MailFact::InTheWay { delivery: delivery.clone(), digest, again }));
+    assert!(step(world, MailFact::InTheWay { delivery: delivery.clone(), digest, again, stuck: None }));
     assert!(step(world, MailFact::Returned { delivery, why: "somebody writes".to_owned() }));
     in_between(world);
     pass(world, Span::seconds(5));

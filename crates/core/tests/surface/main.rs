@@ -11,4 +11,5 @@ mod reading;
 mod reconciling;
 mod resuming;
 mod silence;
+mod waiting;
 mod world;

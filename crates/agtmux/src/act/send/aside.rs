@@ -2,7 +2,8 @@
 //!
 //! Where the agent keeps it itself (a stash), nothing can be lost. Elsewhere it is read off the screen, written to the disk and only
 //! then cleared; it is typed again once the message is in, also by the next daemon should this one die meanwhile. What the screen
-//! does not show exactly is never touched: the message waits.
+//! does not show exactly, several lines or a fold, the wrapper may know: it has seen every key since the composer was empty. It is
+//! cleared by as many backspaces then. What nobody knows exactly is never touched: the message waits, and it is said so.
 //!
 //! Whoever comes back that very moment may send it, or write on. So the screen is looked at once more, and the keys that clear are
 //! pressed all at once and only if nobody has typed since before that look: tmux compares that itself, or the wrapper does.
@@ -12,10 +13,10 @@ use std::time::Duration;
 use agtmux_agents::aside::AsideRules;
 use agtmux_agents::key::Key;
 use agtmux_agents::screen::{Cursor, Enter, Screen};
-use agtmux_agents::send::Paste;
+use agtmux_agents::send::{Body, Paste, Shown};
 use agtmux_core::mail::{Aside, DeliveryId, Draft, MailFact, Mode};
 use agtmux_core::time::Span;
-use agtmux_shim::protocol::{Busy, Inject, KEYS_LIMIT};
+use agtmux_shim::protocol::{Busy, Inject};
 use agtmux_tmux::act::{Acted, Mismatch, guarded};
 use agtmux_tmux::{Command, Script, attach};
 use agtmux_wire::error::ErrorCode;
@@ -37,6 +38,10 @@ const RESTORED: &str = "agtmux: the text in the composer was put aside while a m
 /// What is between these is a paste, to a program that has asked to be told of them.
 const PASTE_BEGIN: &str = "\u{1b}[200~";
 const PASTE_END: &str = "\u{1b}[201~";
+
+/// What removes the character before the cursor, and how many of them one text may take.
+const BACKSPACE: &str = "\u{7f}";
+const MOST_BACKSPACES: usize = 2_000;
 
 /// What a message may do to whoever is in its way.
 #[derive(Clone, Debug)]
@@ -73,11 +78,19 @@ impl Desk {
             Some(AsideRules::Stash { .. }) if stash_works == Some(false) => None,
             rules => rules,
         };
-        match rules.filter(|_| manners.aside.allows(&draft)) {
+        if !manners.aside.allows(&draft) {
+            return self.is_in_the_way(manners, &draft, None).await;
+        }
+        match rules {
             None => {
-                let digest = Draft::digest_of(&draft);
-                let seen = MailFact::InTheWay { delivery, digest, again: manners.again };
-                self.hands.handle.mail_step(seen).await.map_err(|error| unkept(&error))?;
+                let Some((clear, back, text)) = self.typed_by_hand(&draft).await else {
+                    let stuck = stuck(&draft, self.shim.is_some());
+                    return self.is_in_the_way(manners, &draft, Some(stuck)).await;
+                };
+                let kept = self.hands.handle.put_mail_aside(delivery, text).await;
+                kept.map_err(|error| unkept(&error))?;
+                self.away = Some(draft);
+                (self.stash, self.back) = (Some(clear), Some(back));
             }
             Some(AsideRules::Stash { stash, .. }) => {
                 self.away = Some(draft);
@@ -122,6 +135,33 @@ impl Desk {
         emptied
     }
 
+    /// Notes what is in the way, and why it cannot make room for good, if that is so. Whoever types finds it there.
+    async fn is_in_the_way(&self, manners: &Manners, draft: &str, stuck: Option<String>) -> Result<(), CommandError> {
+        let (delivery, digest) = (manners.delivery.clone(), Draft::digest_of(draft));
+        let seen = MailFact::InTheWay { delivery, digest, again: manners.again, stuck };
+        self.hands.handle.mail_step(seen).await.map_err(|error| unkept(&error))
+    }
+
+    /// What the wrapper presses to clear a text that it has seen being typed, what to bring it back, and the text itself. None unless
+    /// the wrapper is certain of it, and the screen agrees.
+    async fn typed_by_hand(&mut self, draft: &str) -> Option<(String, String, String)> {
+        let shim = self.shim.as_ref()?;
+        let status = shim.status().await.ok()?;
+        let (text, input) = shim.typed().await.ok()??;
+        let body = Body::new(&text).ok().filter(|body| body.as_str() == text)?;
+        let keys = text.chars().count();
+        let back = format!("{PASTE_BEGIN}{text}{PASTE_END}");
+        let fits = keys <= MOST_BACKSPACES && ENTER.len() + back.len() <= status.keys_limit();
+        let is_told = self.rules.paste == Paste::Bracketed && status.paste_mode;
+        let is_it = self.rules.shown(&body, draft) == Shown::Whole;
+        if !(fits && is_told && is_it && status.input == input) {
+            return None;
+        }
+        self.typed_at = Some(input);
+        self.kept = Some(body);
+        Some((BACKSPACE.repeat(keys), back, text))
+    }
+
     /// What the wrapper presses to clear the composer, and to bring the text back with the Enter of the message: in one go, with the
     /// person's keys held throughout, so that whoever comes back that very moment writes on behind their own text. None where the wrapper
     /// cannot do that.
@@ -129,8 +169,9 @@ impl Desk {
         let shim = self.shim.as_ref()?;
         let clear: String = clear.iter().map(Key::bytes).collect::<Option<_>>()?;
         let back = format!("{PASTE_BEGIN}{draft}{PASTE_END}");
-        let fits = clear.len() + ENTER.len() + back.len() <= KEYS_LIMIT && !draft.contains(char::is_control);
-        let is_told = self.rules.paste == Paste::Bracketed && shim.status().await.is_ok_and(|status| status.paste_mode);
+        let status = shim.status().await.ok()?;
+        let fits = clear.len() + ENTER.len() + back.len() <= status.keys_limit() && !draft.contains(char::is_control);
+        let is_told = self.rules.paste == Paste::Bracketed && status.paste_mode;
         (fits && is_told).then_some((clear, back))
     }
 
@@ -262,6 +303,17 @@ impl Desk {
         let message = format!("the text in the composer of {} could not be put aside", self.eye.aimed.runtime);
         Err(CommandError::new(ErrorCode::Draft, message).hint("let whoever wrote it send it or clear it"))
     }
+}
+
+/// Why a text cannot make room by itself.
+fn stuck(draft: &str, is_wrapped: bool) -> String {
+    let what = if draft.contains('\n') {
+        "its lines cannot be told from broken ones"
+    } else {
+        "the screen does not show it exactly"
+    };
+    let who = if is_wrapped { ", and the wrapper has not seen all of it being typed" } else { "" };
+    format!("{what}{who}")
 }
 
 /// Nobody knows whether the composer was cleared for a message of which nothing was typed.

@@ -51,7 +51,8 @@ impl Desk {
             let is_drawn = status.input_age_ms.is_none_or(|age| u128::from(age) >= QUIET.as_millis());
             let seen = self.ready().await?;
             // What would be cleared has to be what was kept, to the last key.
-            if self.back.is_some() && !(is_drawn && seen.composer.draft == self.away) {
+            let is_typed_since = self.typed_at.is_some_and(|input| status.input != input);
+            if self.back.is_some() && (is_typed_since || !is_drawn || seen.composer.draft != self.away) {
                 return Err(self.is_typed_at());
             }
             let mut pasted = Pasted {

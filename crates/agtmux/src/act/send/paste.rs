@@ -192,7 +192,7 @@ impl Desk {
             ),
             _ => (
                 ErrorCode::PreconditionFailed,
-                format!("the screen of {runtime} does not show a composer that takes text"),
+                format!("the composer of {runtime} cannot be read: its screen shows none that takes text"),
                 "look at it with `agtmux attach`; --force-stale types all the same",
             ),
         };

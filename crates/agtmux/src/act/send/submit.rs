@@ -133,6 +133,7 @@ impl Desk {
             (_, Some(Shown::Other)) if signs.are_spoken() => true,
             // What made room for it is back.
             (_, Some(Shown::Other)) if self.away.is_some() && seen.composer.draft == self.away => true,
+            (_, Some(Shown::Other)) if self.is_back(seen.composer.draft.as_deref()) => true,
             // The wrapper held what somebody typed until the text was submitted, and let it go: that is theirs.
             (_, Some(Shown::Other)) if self.shim.is_some() => {
                 seen.composer.draft.as_deref().is_some_and(|draft| self.rules.is_absent(&self.body, draft))
@@ -141,6 +142,12 @@ impl Desk {
             (_, None) => true,
         };
         Ok(())
+    }
+
+    /// Whether what the wrapper put aside is in the composer again, however the agent breaks its lines.
+    fn is_back(&self, draft: Option<&str>) -> bool {
+        let kept = self.kept.as_ref().zip(draft);
+        kept.is_some_and(|(kept, draft)| self.rules.shows_itself(kept, draft))
     }
 
     /// Where the log is now; nowhere if the daemon is ending.

@@ -4,6 +4,7 @@ pub mod actor;
 pub mod adopt;
 pub mod approve;
 pub mod attach;
+pub mod clear_draft;
 pub mod kill;
 pub mod resume;
 pub mod send;

@@ -10,7 +10,7 @@ use futures_util::future::join_all;
 use serde_json::json;
 
 use super::follow::{fresh_id, is_gone, surely, to_its_end, unsure};
-use super::text::{line, why};
+use super::text::{line, waits_for, why};
 use crate::cli::list::percent_encode;
 use crate::cli::output::printable;
 use crate::cli::{Context, DurationArg, body, output};
@@ -25,6 +25,9 @@ const GRACE: Duration = Duration::from_secs(15);
 
 /// How long the answer to a message may take: to something urgent the daemon answers when it is delivered, or eight seconds later.
 const ACCEPTING: Duration = Duration::from_secs(25);
+
+/// How long it is waited to know what a message waits for: a screen that is being painted is looked at for two seconds.
+const SETTLING: Duration = Duration::from_millis(2_500);
 
 /// More than this many seconds, ten years, nobody means.
 const LONGEST: u64 = 10 * 366 * 86_400 + 1;
@@ -273,12 +276,22 @@ pub(super) fn answer_each(
 
 /// A message when it is known what became of it, or when it was waited long enough.
 async fn settled(message: Message, wait: Option<Duration>, context: &Context) -> Result<Message, CommandError> {
-    let Some(wait) = wait else { return Ok(message) };
+    let Some(wait) = wait else { return Ok(known_to_wait(message, context).await) };
     let ask = async |id: &str, left: Duration| {
         let path = format!("/v1/messages/{}?wait_ms={}", percent_encode(id), left.as_millis());
         context.client().patient(left.saturating_add(GRACE)).get(&path).await
     };
     to_its_end(message, wait, ask).await
+}
+
+/// A message that seemed to wait for nothing, once it was delivered or it is known what it waits for after all: whether text can be typed
+/// is found out by looking. One that is not known in time is given as it was.
+async fn known_to_wait(message: Message, context: &Context) -> Message {
+    if !matches!(message.estimated_delivery.as_deref(), Some("now" | "waiting_for_a_delivery_under_way")) {
+        return message;
+    }
+    let path = format!("/v1/messages/{}?settle_ms={}", percent_encode(&message.id), SETTLING.as_millis());
+    context.client().patient(SETTLING + GRACE).get(&path).await.unwrap_or(message)
 }
 
 /// Whether what was wanted came of a message, if somebody wanted to hear of that: to wait for its end, or to interrupt for it.
@@ -292,8 +305,8 @@ fn verdict(message: &Message) -> Result<(), CommandError> {
     match message.verdict.as_deref() {
         Some("confirmed") => Ok(()),
         None => {
-            let waits = message.estimated_delivery.as_deref().filter(|waits| *waits != "now");
-            let waits = waits.map(|waits| format!(", {}", waits.replace('_', " "))).unwrap_or_default();
+            let waits = waits_for(message).filter(|waits| waits != "now");
+            let waits = waits.map(|waits| format!(", {waits}")).unwrap_or_default();
             Err(CommandError::new(ErrorCode::Timeout, format!("{} is still {}{waits}", message.id, message.status))
                 .hint(format!("it goes on by itself; `sm show {}` tells", message.id)))
         }

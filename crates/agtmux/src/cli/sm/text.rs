@@ -7,7 +7,7 @@ use crate::cli::table::Sheet;
 
 /// A message in a line.
 pub(super) fn line(message: &Message) -> String {
-    let waits = message.estimated_delivery.as_deref().map(|what| what.replace('_', " "));
+    let waits = waits_for(message);
     let detail = match (&message.verdict, message.queue_position) {
         (Some(_), _) => why(message).to_owned(),
         (None, Some(place)) => format!("number {place}, {}", waits.unwrap_or_default()),
@@ -16,6 +16,18 @@ pub(super) fn line(message: &Message) -> String {
     let (id, status, to) = (&message.id, &message.status, &message.to.name);
     let to = if message.command { format!("{to} to run") } else { to.clone() };
     printable(&format!("{id} {status} for {to}: {detail}")).trim_end_matches([':', ' ']).to_owned()
+}
+
+/// What a message waits for: what exactly, if that is known, or the name of it.
+pub(super) fn waits_for(message: &Message) -> Option<String> {
+    let waits = message.estimated_delivery.as_deref()?;
+    Some(match (&message.waits_because, waits) {
+        (Some(because), "now") => format!("being tried again; last time {because}"),
+        (Some(because), "waiting_to_try_again") => because.clone(),
+        (Some(because), waits) => format!("{}: {because}", waits.replace('_', " ")),
+        (None, "now") if matches!(message.status.as_str(), "leased" | "started") => "being delivered".to_owned(),
+        (None, waits) => waits.replace('_', " "),
+    })
 }
 
 /// Who wrote a message and when, what it answers, by which way it came, and what it came to on whose word.
@@ -109,8 +121,8 @@ pub(super) fn reminders(list: &MessageList, color: bool) -> String {
 pub fn table(list: &MessageList, color: bool) -> String {
     let mut sheet = Sheet::new(&["ID", "TO", "FROM", "STATUS", "MODE", "WAITS FOR", "TEXT"], color);
     for message in &list.items {
-        let waits =
-            message.estimated_delivery.as_deref().unwrap_or("").trim_start_matches("waiting_for_").replace('_', " ");
+        let waits = waits_for(message).unwrap_or_default();
+        let waits = waits.trim_start_matches("waiting for ").to_owned();
         let cells = [
             message.id.clone(),
             message.to.name.clone(),

@@ -249,6 +249,7 @@ fn be_a_composer() {
         folded: false,
         dialog: false,
         busy: false,
+        strange: false,
         queued: Vec::new(),
         stashed: String::new(),
         held: Vec::new(),
@@ -284,6 +285,8 @@ struct Tui {
     folded: bool,
     dialog: bool,
     busy: bool,
+    /// It shows something that nobody can read.
+    strange: bool,
     queued: Vec<String>,
     stashed: String,
     /// What its plugin keeps.
@@ -310,6 +313,8 @@ impl Tui {
                     match word.as_str() {
                         "dialog" => self.dialog = true,
                         "busy" => self.busy = true,
+                        "strange" => self.strange = true,
+                        "escape" => self.interrupt(),
                         "turn" => self.begin_turn(),
                         "release" => {
                             for text in std::mem::take(&mut self.held) {
@@ -318,7 +323,7 @@ impl Tui {
                         }
                         "idle" => {
                             self.end_turn();
-                            (self.busy, self.dialog) = (false, false);
+                            (self.busy, self.dialog, self.strange) = (false, false, false);
                         }
                         _ => panic!("{word}"),
                     }
@@ -456,8 +461,10 @@ impl Tui {
                 self.text = std::mem::take(&mut self.stashed);
             }
             '\r' => {}
+            // What is folded goes as a whole.
+            '\u{7f}' if self.folded => (self.text, self.folded) = (String::new(), false),
             '\u{7f}' => drop(self.text.pop()),
-            '\u{15}' => self.text.clear(),
+            '\u{15}' => (self.text, self.folded) = (String::new(), false),
             '\u{5}' => {}
             '\u{13}' if self.manners.stash => std::mem::swap(&mut self.text, &mut self.stashed),
             '\u{13}' => {}
@@ -471,7 +478,9 @@ impl Tui {
         let rule = format!("\x1b[38;5;246m{}\x1b[39m", "─".repeat(width));
         let mut rows = vec!["\x1b[1mA composer\x1b[0m".to_owned(), String::new()];
         let mut caret = (0, 0);
-        if self.dialog {
+        if self.strange {
+            rows.push("a page of help, say".to_owned());
+        } else if self.dialog {
             rows.extend([rule, " Bash command".to_owned(), String::new(), " Do you want to proceed?".to_owned()]);
             caret = (rows.len(), 1);
             rows.extend(
