@@ -415,12 +415,16 @@ impl Engine {
     /// The facts about an agent that count right now. So does a question that may be answered already: nothing is to be
     /// typed into it.
     pub(crate) fn fresh<'a>(&self, runtime: &'a Runtime) -> Vec<Weighed<'a>> {
+        let mut facts = self.weighed(runtime);
+        facts.retain(|w| matches!(w.standing, Standing::Fresh | Standing::Doubted { .. }));
+        facts
+    }
+
+    /// All facts about an agent.
+    pub(crate) fn weighed<'a>(&self, runtime: &'a Runtime) -> Vec<Weighed<'a>> {
         let state = self.state();
         let health = state.topology.health(&runtime.target);
-        let around = Surroundings { policy: &state.policy, health, now: state.now };
-        let mut facts = resolve::judge(runtime, around).facts;
-        facts.retain(|w| matches!(w.standing, Standing::Fresh | Standing::Doubted(_)));
-        facts
+        resolve::judge(runtime, Surroundings { policy: &state.policy, health, now: state.now }).facts
     }
 
     fn aim(&self, runtime: &Runtime) -> AimedAt {

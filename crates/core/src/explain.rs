@@ -143,7 +143,10 @@ fn chain(judgement: &Judgement<'_>) -> Vec<Step> {
         .enumerate()
         .map(|(place, fact)| {
             let status = match fact.standing {
-                Standing::Retired(by) | Standing::Doubted(by) => Status::Retired { by: name_of(by, &judgement.facts) },
+                Standing::Retired(by) | Standing::Doubted { by, .. } => {
+                    Status::Retired { by: name_of(by, &judgement.facts) }
+                }
+                Standing::Outdated => Status::Outranked,
                 Standing::Expired => Status::Expired,
                 Standing::Fresh if judgement.deciding == Some(place) => Status::Deciding,
                 Standing::Fresh if deciding.is_some_and(|deciding| !fact.contradicts(deciding)) => Status::Agrees,

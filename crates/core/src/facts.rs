@@ -177,6 +177,9 @@ pub struct SourceRecord {
     /// The place of that: what was said before it stays taken back, however late it comes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     withdrawn: Option<Mark>,
+    /// What it said last, oldest first, each as its fingerprint; for sources that show again what they showed before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub statements: Vec<u64>,
     /// Traces that no rule understands.
     pub near_misses: NearMisses,
     /// Repeats that changed nothing.
@@ -197,6 +200,9 @@ pub struct NearMisses {
 }
 
 impl SourceRecord {
+    /// More than stand in the part of a pane's history that is looked through.
+    const STATEMENTS: usize = 64;
+
     /// What the source says.
     pub fn facts(&self) -> &[Held] {
         &self.held
@@ -205,6 +211,14 @@ impl SourceRecord {
     /// What it says of that.
     pub(crate) fn fact(&self, slot: Slot) -> Option<&Held> {
         self.held.iter().find(|held| held.value.slot() == slot)
+    }
+
+    /// Keeps what was said, to know it again.
+    pub(crate) fn remember(&mut self, fingerprint: u64) {
+        if self.statements.len() >= Self::STATEMENTS {
+            self.statements.remove(0);
+        }
+        self.statements.push(fingerprint);
     }
 
     /// Takes in an admitted signal. `holds` gives lifetimes.

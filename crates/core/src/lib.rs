@@ -30,6 +30,7 @@
 
 pub mod action;
 pub mod attention;
+pub mod backlog;
 pub mod binding;
 pub mod command;
 mod deadlines;

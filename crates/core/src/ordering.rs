@@ -38,6 +38,13 @@ pub struct Mark {
     ordinal: u64,
 }
 
+impl Mark {
+    /// The reading of the boot clock; zero for a statement of another boot.
+    pub(crate) const fn boot_ns(self) -> u64 {
+        if self.arrival == 0 { self.ns } else { 0 }
+    }
+}
+
 /// What became of a statement at the gate of its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {

@@ -24,6 +24,17 @@ pub struct Policy {
     /// at all.
     #[serde(default = "ten_minutes", skip_serializing_if = "is_ten_minutes")]
     pub after_interrupt: Span,
+    /// A model's guess speaks where nothing else was said for this long.
+    #[serde(default = "five_minutes", skip_serializing_if = "is_five_minutes")]
+    pub guess_after: Span,
+}
+
+const fn five_minutes() -> Span {
+    Span::minutes(5)
+}
+
+fn is_five_minutes(span: &Span) -> bool {
+    *span == five_minutes()
 }
 
 const fn ten_minutes() -> Span {
@@ -94,6 +105,7 @@ impl Default for Policy {
             lifetimes: BTreeMap::new(),
             mail_alarm: ten_minutes(),
             after_interrupt: ten_minutes(),
+            guess_after: five_minutes(),
         }
     }
 }

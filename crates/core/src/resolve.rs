@@ -5,22 +5,29 @@
 //! opposite, of all sources: after "turn ended" nobody's older "turn active" counts, after "turn started" nobody's older
 //! question. Two sources that both say "ended" do not retire each other, so "idle" hides neither `completed` nor `error`
 //! (F9, F10). An "unblocked" retires earlier blocking facts. What an agent declares it needs, in a status file or by
-//! `agtmux signal`, is retired by the next turn or by itself only: it declares that from inside a turn that then ends. A
-//! question that a file or the screen still shows when it is looked at after somebody else's boundary was not meant by
-//! that, and stands. A model's boundary retires other guesses only. Retirement is computed here and never stored, so a
-//! fact that arrives late is born retired (F18).
+//! `agtmux signal`, is not retired by the end of a turn: it declares that from inside a turn that then ends. The next turn
+//! retires it, the person's answer, and the agent's next word by any channel it declares by. A question that a file or the
+//! screen still shows when it is looked at after somebody else's boundary was not meant by that, and stands. A model's
+//! boundary retires other guesses only. Retirement is computed here and never stored, so a fact that arrives late is born
+//! retired (F18).
 //!
 //! **Lagging.** Files and screens show how things stand, a moment late. A turn that one of them shows when better evidence
 //! had told of it is an echo and no boundary: what was asked meanwhile it may be about to show. One that it shows right
-//! after better evidence of an end may be the one that ended, and a question right after better evidence of an answer the
-//! one that was answered. Each counts in full once it has stood for [`LAG`], without the opposite from the same source.
+//! after better evidence of an end may be the one that ended, and a question right after better evidence of an answer, of
+//! the turn going on or of its failure the one that was answered. Each counts in full once it has stood for [`LAG`], without
+//! the opposite from the same source. So does a question that is still shown after somebody else's boundary.
 //!
 //! **Expired.** A fact past its expiry counts for nothing, whichever way it points (F21). It still retires: that a turn
 //! ended remains true when it is old news. Weaker fresh facts then decide; without any the state is `unknown`. A question
 //! that expired unanswered leaves a doubt: only facts renewed after it was asked may speak then.
 //!
+//! **Outdated.** A model is asked where nothing was said for [`Policy::guess_after`]. Until something is said again, its
+//! guess that a turn goes on or is over outweighs older facts that say otherwise. It hides no question and no failure:
+//! a guess may call a person, and never takes a call away.
+//!
 //! **Decided.** Among fresh facts `error > waiting_approval > waiting_input > running > completed > idle`, where
-//! * a blocking fact stands on its own, with or without a turn, and outlives a failure that the same source told before;
+//! * a blocking fact stands on its own, with or without a turn; one that was asked or is still shown after a failure comes
+//!   before the failure, since text and Enter would answer it;
 //! * an end beats later tool chatter of no stronger evidence (F24): only a turn start reopens;
 //! * of several facts for one thing, the strongest evidence decides, then the more urgent state, then the latest.
 //!
@@ -28,38 +35,19 @@
 //! not how is medium: the turn may have failed. A fresh contradiction from another
 //! source of no weaker evidence lowers it by one step. `unknown` is always low.
 
+mod standing;
+
 use crate::event::{Health, ProcessState};
-use crate::facts::{Held, Slot, SourceRecord, Value};
+use crate::facts::{Held, Slot, Value};
 use crate::ordering::Mark;
 use crate::policy::Policy;
 use crate::runtime::{Runtime, Surroundings};
 use crate::signal::{Blocking, Evidence, InputKind, Outcome, Source, Work};
 use crate::state::{Confidence, State, Verdict};
-use crate::time::{Span, Timestamp};
+use crate::time::Timestamp;
 
-/// What is shown may be so much behind what is told. A screen is looked at within about a second of being painted.
-const LAG: Span = Span::seconds(2);
-
-/// Whether a fact still counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
-    Fresh,
-    Expired,
-    /// By that later statement.
-    Retired(Mark),
-    /// It may be what that earlier statement had answered. It says no state, and yet nothing is to be typed into it.
-    Doubted(Mark),
-}
-
-/// A fact with its standing at one moment.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Weighed<'a> {
-    pub(crate) source: Source,
-    pub(crate) held: &'a Held,
-    pub(crate) standing: Standing,
-    /// When it began to be so: the first time it was said after whatever would have retired it.
-    pub(crate) since: Timestamp,
-}
+pub(crate) use standing::{LAG, Standing, Weighed, shows_questions};
+use standing::{is_failure, weigh};
 
 /// A verdict and how it was come by.
 pub(crate) struct Judgement<'a> {
@@ -72,7 +60,7 @@ pub(crate) struct Judgement<'a> {
 
 /// Judges a runtime.
 pub(crate) fn judge<'a>(runtime: &'a Runtime, around: Surroundings<'_>) -> Judgement<'a> {
-    let facts = weigh(runtime, around.now);
+    let facts = weigh(runtime, around);
     let deciding = decide(&facts);
     let verdict = match (around.health, runtime.process_state) {
         ((Health::Down, since), _) => unknown("target_unreachable", since),
@@ -94,29 +82,11 @@ pub(crate) fn next_change(facts: &[Weighed<'_>], policy: &Policy, now: Timestamp
 pub(crate) fn moments(facts: &[Weighed<'_>], policy: &Policy) -> impl Iterator<Item = Timestamp> {
     facts.iter().filter(|w| !w.is_retired()).flat_map(|w| {
         let done = matches!(w.held.value, Value::TurnEnded(Outcome::Done));
-        let lags = shows_questions(w.source) && matches!(w.slot(), Slot::TurnActive | Slot::Blocked);
-        let aged_at = done.then(|| w.since + policy.completed_for);
-        [Some(w.held.expires_at), aged_at, lags.then(|| w.held.last.at + LAG)].into_iter().flatten()
+        w.moments().chain(done.then(|| w.since() + policy.completed_for))
     })
 }
 
 impl Weighed<'_> {
-    pub(crate) fn is_retired(&self) -> bool {
-        matches!(self.standing, Standing::Retired(_))
-    }
-
-    fn slot(&self) -> Slot {
-        self.held.value.slot()
-    }
-
-    fn evidence(&self) -> Evidence {
-        self.source.evidence()
-    }
-
-    fn is_guess(&self) -> bool {
-        self.evidence() == Evidence::Guessed
-    }
-
     /// Whether two facts cannot both be true of the present. What is declared of the task goes with whatever becomes of
     /// the turn.
     pub(crate) fn contradicts(&self, other: &Self) -> bool {
@@ -136,124 +106,6 @@ impl Weighed<'_> {
     }
 }
 
-/// The latest statement of each kind that can retire others.
-#[derive(Clone, Copy, Default)]
-struct Latest {
-    over: Option<Mark>,
-    unblocked: Option<Mark>,
-    /// The latest beginning of a turn that is no echo of one.
-    begun: Option<Mark>,
-    /// The latest sight of a turn that may go on: none that is shown right after better evidence of its end.
-    going: Option<Mark>,
-}
-
-impl Latest {
-    fn among<'a>(records: impl Iterator<Item = (Source, &'a SourceRecord)> + Clone, now: Timestamp) -> Self {
-        let facts = records.clone().flat_map(|(_, record)| record.facts());
-        let mut latest = facts.fold(Self::default(), |mut latest, held| {
-            let place = match held.value.slot() {
-                Slot::TurnEnded | Slot::Idle => &mut latest.over,
-                Slot::Unblocked => &mut latest.unblocked,
-                Slot::TurnActive | Slot::Blocked | Slot::Work | Slot::Background | Slot::Composer => return latest,
-            };
-            *place = (*place).max(Some(held.last.mark));
-            latest
-        });
-        let starts = records.clone();
-        let starts = starts.filter_map(|(source, record)| Some((source, record, record.fact(Slot::TurnActive)?)));
-        let going = starts.clone().filter(|(source, _, start)| {
-            let mut better = records.clone().filter(|(by, _)| by.evidence() > source.evidence());
-            let has_stood = now >= start.last.at + LAG && latest.over < Some(start.last.mark);
-            let is_seen = source.evidence() == Evidence::Observed && !source.declares();
-            has_stood || !is_seen || !better.any(|(_, record)| is_afterglow(record, start))
-        });
-        latest.going = going.map(|(_, _, start)| start.last.mark).max();
-        let begun = starts.clone().filter(|(source, record, start)| {
-            let told = |(by, _, earlier): (Source, &SourceRecord, &Held)| {
-                (by.evidence() > source.evidence() && earlier.last.mark < start.last.mark).then_some(earlier.last.mark)
-            };
-            let told = starts.clone().filter_map(told).max();
-            !(shows_questions(*source) && told.is_some() && latest.is_echo(told, record, start, now))
-        });
-        latest.begun = begun.map(|(_, _, start)| start.last.mark).max();
-        latest
-    }
-
-    /// Whether a source that shows a turn, which others had told of before, may not have come to see yet what was asked
-    /// in it: it saw no question since, and its turn has not stood for long.
-    fn is_echo(self, told: Option<Mark>, record: &SourceRecord, start: &Held, now: Timestamp) -> bool {
-        let asked = record.fact(Slot::Blocked).map(|question| question.last.mark);
-        let has_seen = asked > told.max(self.unblocked) && asked < Some(start.last.mark);
-        let has_stood = now >= start.last.at + LAG && asked < Some(start.last.mark);
-        told > self.over && !has_seen && !has_stood
-    }
-
-    /// Statements of that kind up to here do not count.
-    fn floor(self, slot: Slot) -> Option<Mark> {
-        match slot {
-            Slot::TurnActive => self.over,
-            Slot::TurnEnded | Slot::Idle => self.going,
-            Slot::Blocked => self.begun.max(self.over).max(self.unblocked),
-            Slot::Unblocked | Slot::Work => self.begun.max(self.over),
-            Slot::Background | Slot::Composer => None,
-        }
-    }
-}
-
-/// Whether a turn is shown right after a source that knows better told that it had ended.
-fn is_afterglow(told: &SourceRecord, start: &Held) -> bool {
-    let mut ends = [Slot::TurnEnded, Slot::Idle].into_iter().filter_map(|slot| told.fact(slot)).map(|end| end.last);
-    ends.any(|end| end.mark < start.last.mark && start.last.at < end.at + LAG)
-}
-
-fn weigh(runtime: &Runtime, now: Timestamp) -> Vec<Weighed<'_>> {
-    let records = || runtime.sources.iter().map(|(source, record)| (*source, record));
-    let known = Latest::among(records().filter(|(source, _)| source.evidence() > Evidence::Guessed), now);
-    let guessed = Latest::among(records(), now);
-    let own_floor = |source, slot| Latest::among(records().filter(|(of, _)| *of == source), now).floor(slot);
-    let floor = |source: Source, held: &Held| {
-        let slot = held.value.slot();
-        let latest = if source.evidence() == Evidence::Guessed { guessed } else { known };
-        if slot == Slot::Blocked && source.declares() {
-            return latest.begun.max(own_floor(source, slot));
-        }
-        let floor = latest.floor(slot).max(own_floor(source, slot));
-        let is_seen_since = Some(held.last.mark) < floor && floor < Some(held.renewed);
-        if slot == Slot::Blocked && shows_questions(source) && is_seen_since {
-            return own_floor(source, slot);
-        }
-        floor
-    };
-    records()
-        .flat_map(|(source, record)| record.facts().iter().map(move |held| (source, held)))
-        .map(|(source, held)| {
-            let floor = floor(source, held);
-            let standing = match floor {
-                Some(by) if by > held.last.mark => Standing::Retired(by),
-                _ if now >= held.expires_at => Standing::Expired,
-                _ => answered(runtime, source, held, now).map_or(Standing::Fresh, Standing::Doubted),
-            };
-            Weighed { source, held, standing, since: held.first_after(floor).at }
-        })
-        .collect()
-}
-
-/// The answer, told by better evidence, that a question came right after, if it came just now.
-fn answered(runtime: &Runtime, source: Source, held: &Held, now: Timestamp) -> Option<Mark> {
-    let is_question = held.value.slot() == Slot::Blocked && shows_questions(source);
-    if !is_question || now >= held.last.at + LAG {
-        return None;
-    }
-    let better = runtime.sources.iter().filter(|(by, _)| by.evidence() > source.evidence());
-    let answers = better.filter_map(|(_, record)| record.fact(Slot::Unblocked)).map(|answer| answer.last);
-    answers.filter(|answer| answer.mark < held.last.mark && held.last.at < answer.at + LAG).map(|a| a.mark).max()
-}
-
-/// Whether a source shows how things stand, so that "still so" means that its question is still there to be seen.
-fn shows_questions(source: Source) -> bool {
-    matches!(source.evidence(), Evidence::Recorded | Evidence::Observed) && !source.declares()
-}
-
 fn decide(facts: &[Weighed<'_>]) -> Option<usize> {
     let doubt = doubt(facts);
     let best = |suits: &dyn Fn(&Weighed<'_>) -> bool| {
@@ -262,7 +114,6 @@ fn decide(facts: &[Weighed<'_>]) -> Option<usize> {
             .filter(|place| suits(&facts[*place]))
             .max_by_key(|place| weight(&facts[*place]))
     };
-    let blocked = best(&|w| w.slot() == Slot::Blocked);
     let over = best(&|w| w.slot() == Slot::TurnEnded && !w.is_guess())
         .or_else(|| best(&|w| matches!(w.slot(), Slot::TurnEnded | Slot::Idle)));
     let active = best(&|w| w.held.value.is_activity());
@@ -270,21 +121,19 @@ fn decide(facts: &[Weighed<'_>]) -> Option<usize> {
         (Some(over), Some(active)) if facts[active].evidence() > facts[over].evidence() => Some(active),
         (over, active) => over.or(active),
     };
-    match (turn, blocked) {
-        (Some(turn), Some(blocked))
-            if failed(&facts[turn])
-                && (!facts[turn].is_guess() || facts[blocked].is_guess())
-                && !moved_on(&facts[turn], &facts[blocked]) =>
-        {
-            Some(turn)
-        }
-        (turn, blocked) => blocked.or(turn),
-    }
+    let failure = turn.map(|turn| &facts[turn]).filter(|turn| is_failure(&turn.held.value));
+    best(&|w| w.slot() == Slot::Blocked && failure.is_none_or(|failure| outlives(w, failure))).or(turn)
 }
 
-/// Whether the source that told of a failure has asked something since: it then no longer stands there failed.
-fn moved_on(failure: &Weighed<'_>, question: &Weighed<'_>) -> bool {
-    failure.source == question.source && question.held.last.mark > failure.held.last.mark
+/// Whether a question stands beside a failed turn: it was asked, or is still shown, after the turn had failed. A guess
+/// settles guesses only.
+fn outlives(question: &Weighed<'_>, failure: &Weighed<'_>) -> bool {
+    let shown = if shows_questions(question.source) { question.held.renewed } else { question.held.last.mark };
+    match (question.is_guess(), failure.is_guess()) {
+        (false, true) => true,
+        (true, false) => false,
+        (true, true) | (false, false) => shown.max(question.held.last.mark) > failure.held.last.mark,
+    }
 }
 
 /// The latest question that expired while nobody had answered it.
@@ -320,27 +169,25 @@ pub(crate) fn weight(fact: &Weighed<'_>) -> (Evidence, u8, Mark) {
     (evidence, urgency, fact.held.last.mark)
 }
 
-fn failed(fact: &Weighed<'_>) -> bool {
-    matches!(fact.held.value, Value::TurnEnded(Outcome::Failed { .. }))
-}
-
 fn verdict(facts: &[Weighed<'_>], place: usize, around: Surroundings<'_>) -> Verdict {
     let fact = &facts[place];
-    let aged_at = fact.since + around.policy.completed_for;
+    let aged_at = fact.since() + around.policy.completed_for;
     let (state, reason, since) = match &fact.held.value {
-        Value::TurnEnded(Outcome::Failed { cause }) => (State::Error, cause.name(), fact.since),
-        Value::TurnEnded(Outcome::Done) if around.now < aged_at => (State::Completed, "turn_done", fact.since),
+        Value::TurnEnded(Outcome::Failed { cause }) => (State::Error, cause.name(), fact.since()),
+        Value::TurnEnded(Outcome::Done) if around.now < aged_at => (State::Completed, "turn_done", fact.since()),
         Value::TurnEnded(Outcome::Done) => (State::Idle, "completed_aged", aged_at),
-        Value::TurnEnded(Outcome::Interrupted) => (State::Idle, "interrupted", fact.since),
-        Value::Idle if !fact.is_guess() && left_unended(facts, fact) => (State::Idle, "interrupted", fact.since),
-        Value::TurnEnded(Outcome::Settled) | Value::Idle => (State::Idle, "at_composer", fact.since),
+        Value::TurnEnded(Outcome::Interrupted) => (State::Idle, "interrupted", fact.since()),
+        Value::Idle if !fact.is_guess() && left_unended(facts, fact) => (State::Idle, "interrupted", fact.since()),
+        Value::TurnEnded(Outcome::Settled) | Value::Idle => (State::Idle, "at_composer", fact.since()),
         Value::Blocked(on) => {
             let (state, reason) = waiting(on);
-            (state, reason, fact.since)
+            (state, reason, fact.since())
         }
-        Value::TurnActive | Value::Unblocked { .. } | Value::Work(_) => (State::Running, busy_with(facts), fact.since),
+        Value::TurnActive | Value::Unblocked { .. } | Value::Work(_) => {
+            (State::Running, busy_with(facts), fact.since())
+        }
         // These bear no state and are never put forward.
-        Value::Background(_) | Value::Composer(_) => (State::Unknown, "no_signal", fact.since),
+        Value::Background(_) | Value::Composer(_) => (State::Unknown, "no_signal", fact.since()),
     };
     let reason = if matches!(state, State::Completed | State::Idle) && background(facts) > 0 {
         "background_work"

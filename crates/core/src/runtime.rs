@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::attention::AttentionRecord;
+use crate::backlog;
 use crate::details::Details;
 use crate::entries;
 use crate::event::{Ending, Health, ProcessState};
@@ -170,6 +171,9 @@ impl Runtime {
             Admission::Duplicate | Admission::OutOfOrder => {}
         }
         match admission {
+            Admission::New(_) | Admission::Late(_) if source == Source::Marker && backlog::is_marker(&event.signal) => {
+                record.remember(backlog::fingerprint(event));
+            }
             Admission::New(_) | Admission::Late(_) => {}
             Admission::Duplicate => record.duplicates += 1,
             Admission::OutOfOrder => record.out_of_order += 1,
@@ -181,7 +185,7 @@ impl Runtime {
     pub(crate) fn refresh(&mut self, around: Surroundings<'_>) -> Refreshed {
         let mut attention = std::mem::take(&mut self.attention);
         let judgement = resolve::judge(self, around);
-        let called = attention.update(&judgement);
+        let called = attention.update(&judgement, around.now);
         let next_change = resolve::next_change(&judgement.facts, around.policy, around.now);
         let details = Details::of(&judgement.facts, judgement.verdict.state);
         let verdict = judgement.verdict;

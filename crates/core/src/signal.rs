@@ -151,6 +151,12 @@ impl Source {
         }
     }
 
+    /// Whether an "unblocked" of this source means that the person was seen to answer. Elsewhere it may only mean that
+    /// a tool returned.
+    pub const fn sees_replies(self) -> bool {
+        matches!(self, Self::Wrapper | Self::Screen)
+    }
+
     /// The name used in the log, the API and configuration.
     pub const fn name(self) -> &'static str {
         match self {

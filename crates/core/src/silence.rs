@@ -1,8 +1,8 @@
-//! Which agents nobody speaks for: the only ones that a model may be asked about.
+//! For which agents a model may be asked, and since when nothing was said of them.
 //!
-//! A guess is the last resort. It is worth its price only where every better source has been silent for a while and
-//! none of them has left a fact that still holds. All of that is read off the state, never off what a process happens to
-//! remember, so that it is the same after a restart.
+//! A guess is the last resort. It is worth its price where every better source has been silent for a while and the screen
+//! tells nothing, whether or not what was said before still counts. All of that is read off the state, never off what a
+//! process happens to remember, so that it is the same after a restart.
 
 use crate::engine::Engine;
 use crate::event::{Health, ProcessState};
@@ -12,7 +12,7 @@ use crate::signal::Source;
 use crate::state::State;
 use crate::time::{Span, Timestamp};
 
-/// A runtime for which nobody speaks.
+/// Since when nothing was said of a runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Silence {
     /// When it was last heard of; when it was found, if it never was.
@@ -21,6 +21,8 @@ pub struct Silence {
     pub guessed_at: Option<Timestamp>,
     /// Whether what is shown of it is a guess.
     pub is_guessed: bool,
+    /// Whether what is shown of it was said by somebody who knows.
+    pub is_known: bool,
 }
 
 impl Silence {
@@ -35,27 +37,29 @@ impl Silence {
     }
 }
 
-/// Every living runtime that can be looked at and that nobody speaks for.
+/// Every living runtime that can be looked at, unless its screen tells how it stands.
 pub fn silences(engine: &Engine) -> impl Iterator<Item = (&Runtime, Silence)> {
     let topology = &engine.state().topology;
     let reachable = |runtime: &&Runtime| runtime.is_live() && topology.health(&runtime.target).0 != Health::Down;
-    topology.runtimes.values().filter(reachable).filter_map(|runtime| Some((runtime, silence(runtime)?)))
+    let runtimes = topology.runtimes.values().filter(reachable);
+    let open = runtimes.filter(|runtime| runtime.process_state.0 == ProcessState::Alive && !is_seen(engine, runtime));
+    open.map(|runtime| (runtime, silence(runtime)))
 }
 
-fn silence(runtime: &Runtime) -> Option<Silence> {
-    // What decides is the strongest that is fresh: if a guess does, or nothing, then nothing better is there.
-    let is_guessed = runtime.verdict.source == Some(Source::Llm);
-    let is_open = is_guessed || runtime.verdict.state == State::Unknown;
-    if !is_open || runtime.process_state.0 != ProcessState::Alive {
-        return None;
-    }
+fn is_seen(engine: &Engine, runtime: &Runtime) -> bool {
+    engine.fresh(runtime).iter().any(|fact| fact.source == Source::Screen && fact.held.value.bears_state())
+}
+
+fn silence(runtime: &Runtime) -> Silence {
     let heard = runtime.sources.iter().filter_map(|(source, record)| heard(*source, record)).max();
     let guesses = runtime.sources.get(&Source::Llm);
-    Some(Silence {
+    let is_guessed = runtime.verdict.source == Some(Source::Llm);
+    Silence {
         since: heard.unwrap_or_default().max(runtime.started_at),
         guessed_at: guesses.and_then(last_said),
         is_guessed,
-    })
+        is_known: runtime.verdict.state != State::Unknown && !is_guessed,
+    }
 }
 
 /// When a source last broke the silence. A screen is read whenever its pane changes, so that it was read is no sign of

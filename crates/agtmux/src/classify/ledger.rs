@@ -175,6 +175,8 @@ impl Ledger {
         let watch = self.watches.entry(runtime.clone()).or_default();
         let said = watch.said.filter(|(about, _)| *about == screen && silence.has_been_guessed());
         match (guess, said) {
+            // It agrees with what is known, or calls away what a person is to do: it shows nowhere, and need not be renewed.
+            (Some(Guess::State(_)), Some(_)) if silence.is_known => Step::Nothing,
             // Said anew it would look like news: a second question, a second completion.
             (Some(Guess::State(_)), Some((_, at))) if now < at + RENEW_EVERY => Step::Nothing,
             (Some(Guess::State(reading)), said) => {
@@ -238,7 +240,7 @@ mod tests {
 
     /// Silent since the beginning, and guessed then.
     fn silence(guessed_at: Option<i64>) -> Silence {
-        Silence { since: at(0), guessed_at: guessed_at.map(at), is_guessed: guessed_at.is_some() }
+        Silence { since: at(0), guessed_at: guessed_at.map(at), is_guessed: guessed_at.is_some(), is_known: false }
     }
 
     /// Books of one runtime `a`.
@@ -309,7 +311,7 @@ mod tests {
         let mut books = Books::new(10);
         assert_eq!(books.consider(None, "one", 300), Step::Ask);
         books.answered(None, "one", guess("idle"), 301);
-        let later = Silence { since: at(400), guessed_at: Some(at(301)), is_guessed: false };
+        let later = Silence { since: at(400), guessed_at: Some(at(301)), is_guessed: false, is_known: false };
         assert_eq!(books.0.consider(&runtime("a"), &later, screen("one"), at(700)), said("idle"));
     }
 

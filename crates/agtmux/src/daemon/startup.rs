@@ -239,6 +239,7 @@ pub(super) fn policy(config: &Config, registry: &Registry) -> Policy {
         lifetimes: lifetimes.collect(),
         mail_alarm: config.mail.alarm(),
         after_interrupt: config.mail.after_interrupt(),
+        guess_after: Span::seconds(i64::from(config.classify.after_seconds)),
     }
 }
 

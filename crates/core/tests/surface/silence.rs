@@ -53,18 +53,20 @@ fn state(name: &str) -> Signal {
 #[test]
 fn an_agent_that_never_spoke_is_silent_since_it_was_found() {
     let silence = Quiet::new().silence().unwrap();
-    assert_eq!(silence, Silence { since: FOUND, guessed_at: None, is_guessed: false });
+    assert_eq!(silence, Silence { since: FOUND, guessed_at: None, is_guessed: false, is_known: false });
     assert!(!silence.lasts(Span::minutes(5), at(302)));
     assert!(silence.lasts(Span::minutes(5), at(303)));
 }
 
 #[test]
-fn who_speaks_is_not_silent_until_what_was_said_is_stale() {
+fn who_speaks_is_silent_since_the_last_word_stale_or_not() {
     let mut quiet = Quiet::new();
     quiet.say(10, Source::Marker, state("running"));
-    assert_eq!(quiet.silence(), None);
+    assert_eq!(quiet.silence(), Some(Silence { since: at(10), guessed_at: None, is_guessed: false, is_known: true }));
     quiet.apply(10 + 2 * 60, Fact::Tick);
-    assert_eq!(quiet.silence().unwrap().since, at(10));
+    assert_eq!(quiet.silence(), Some(Silence { since: at(10), guessed_at: None, is_guessed: false, is_known: false }));
+    quiet.say(200, Source::StatusFile, state("completed"));
+    assert_eq!(quiet.silence().unwrap().since, at(200), "any other word ends the silence");
 }
 
 #[test]
@@ -95,7 +97,7 @@ fn a_guess_leaves_the_silence_as_it_is() {
     let mut quiet = Quiet::new();
     quiet.say(400, Source::Llm, state("waiting_input"));
     let silence = quiet.silence().unwrap();
-    assert_eq!(silence, Silence { since: FOUND, guessed_at: Some(at(400)), is_guessed: true });
+    assert_eq!(silence, Silence { since: FOUND, guessed_at: Some(at(400)), is_guessed: true, is_known: false });
     assert!(silence.has_been_guessed());
     // A renewal is not another guess.
     quiet.say(500, Source::Llm, Signal::StillSo);
