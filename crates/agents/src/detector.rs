@@ -11,7 +11,8 @@
 //! ```
 //!
 //! A line is what a reader of the screen would call one (F3). Agents draw by cursor moves: a move to another row, or
-//! back to the left, ends the line; a move to the right is a gap, which is a space. What agents put beside their text
+//! back to the left, ends the line; a move to the right is a gap, which is a space. A marker that an agent wraps, so that it
+//! goes on indented in the next row, is one line. What agents put beside their text
 //! (`●`, `•`, `│`, …) is no text. So `●`, `CSI 3 G`, `--<[schmux:completed:all`, `CSI 30 G`, `done]>--` is a marker
 //! alone on its line.
 //!
@@ -47,6 +48,8 @@ pub struct SignalDetector {
     redraws: Redraws,
     title: Option<Box<str>>,
     near_miss: Option<Box<str>>,
+    /// The marker that was said last was seen again.
+    repeated: bool,
 }
 
 impl SignalDetector {
@@ -80,7 +83,13 @@ impl SignalDetector {
         self.reader.unended_marker().is_some() || self.redraws.undecided()
     }
 
-    /// Tells the detector what was found by [`recover`], so that a redraw of it is no news (F6).
+    /// Whether the marker that was said last was seen again since this was last asked. Most likely it was drawn again; if
+    /// it stands below itself, it was said again.
+    pub fn take_repeated(&mut self) -> bool {
+        std::mem::take(&mut self.repeated)
+    }
+
+    /// Tells the detector what was found by [`markers`], so that a redraw of it is no news (F6).
     pub fn remember(&mut self, recovered: &Statement) {
         self.redraws.remember(recovered.clone());
     }
@@ -90,7 +99,10 @@ impl SignalDetector {
         let mut index = before;
         while let Some(sighting) = out.get(index) {
             let news = match sighting {
-                Sighting::Marker(statement) => self.redraws.is_news(statement),
+                Sighting::Marker(statement) => {
+                    self.repeated |= self.redraws.is_last(statement);
+                    self.redraws.is_news(statement)
+                }
                 Sighting::NearMiss { line, .. } => replace(&mut self.near_miss, line),
                 Sighting::Title(title) => replace(&mut self.title, title),
                 _ => true,
@@ -104,17 +116,43 @@ impl SignalDetector {
     }
 }
 
-/// The last marker in captured scrollback: what was said while nobody listened. Whether it still holds is unknown, so it
-/// is good for a low confidence and never for a notification (F6, F7).
-pub fn recover(scrollback: &[u8]) -> Option<Statement> {
+/// The part of captured scrollback that an agent wrote: what follows the prompt at which it was started, if that is to be
+/// seen. What stands above may be another agent's.
+pub fn own_part<'a>(scrollback: &'a [u8], argv: &[String]) -> &'a [u8] {
+    let base = |word: &String| word.rsplit('/').next().unwrap_or_default().to_owned();
+    let typed = |start: usize| {
+        let rest = argv[start + 1..].iter().cloned();
+        std::iter::once(base(&argv[start])).chain(rest).collect::<Vec<_>>().join(" ")
+    };
+    let commands: Vec<_> = (0..argv.len()).map(typed).filter(|command| !command.is_empty()).collect();
+    let mut start = 0;
+    let mut end = 0;
+    for line in scrollback.split_inclusive(|byte| *byte == b'\n') {
+        end += line.len();
+        let line = String::from_utf8_lossy(line);
+        let line = line.trim_end();
+        let is_start = |command: &String| {
+            line.strip_suffix(command.as_str())
+                .is_some_and(|before| ["$ ", "% ", "# ", "❯ ", "> "].iter().any(|prompt| before.ends_with(prompt)))
+        };
+        if commands.iter().any(is_start) {
+            start = end;
+        }
+    }
+    &scrollback[start..]
+}
+
+/// The markers in captured scrollback, in their order: what was said while nobody listened, and what was heard before
+/// (F6, F7).
+pub fn markers(scrollback: &[u8]) -> Vec<Statement> {
     let mut reader = Reader::default();
     let mut seen = Vec::new();
     reader.feed(scrollback, &mut seen);
-    let last = seen.into_iter().rev().find_map(|sighting| match sighting {
+    let markers = seen.into_iter().filter_map(|sighting| match sighting {
         Sighting::Marker(statement) => Some(statement),
         _ => None,
     });
-    reader.unended_marker().or(last)
+    markers.chain(reader.unended_marker()).collect()
 }
 
 /// Whether a line is a marker: it says something to us, and nothing to a reader.

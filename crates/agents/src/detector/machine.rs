@@ -2,7 +2,7 @@
 
 use memchr::{memchr, memchr3};
 
-use super::line::Line;
+use super::line::{End, Line};
 use super::sighting::{Sighting, Statement};
 use super::{BOUND, osc};
 
@@ -117,7 +117,7 @@ impl Machine {
     fn step(&mut self, byte: u8, out: &mut Vec<Sighting>) -> usize {
         match (byte, self.state) {
             (0x00..=0x1f, _) => self.control(byte, out),
-            (DEL.., State::Ground) => self.line.cut(),
+            (DEL.., State::Ground) => self.line.cut(out),
             // Inside of sequences these are no more than noise.
             (DEL.., _) | (0x20..=0x2f, State::EscapeIntermediate) => {}
             (_, State::Escape) => self.escape(byte, out),
@@ -152,14 +152,16 @@ impl Machine {
 
     /// A C0 control, which is obeyed in the midst of a sequence too.
     fn control(&mut self, byte: u8, out: &mut Vec<Sighting>) {
-        self.line.cut();
+        self.line.cut(out);
         match byte {
             ESC => self.state = State::Escape,
             CAN | SUB => self.state = State::Ground,
             BEL => out.push(Sighting::Bell),
             b'\t' => self.line.forward(1, out),
-            // Backspace, line feed, vertical tab, form feed, carriage return.
-            0x08 | 0x0a..=0x0d => self.line.end(out),
+            // Line feed, vertical tab, form feed.
+            0x0a..=0x0c => self.line.end(End::Down, out),
+            b'\r' => self.line.end(End::Return, out),
+            0x08 => self.line.end(End::Away, out),
             _ => {}
         }
     }
@@ -173,9 +175,12 @@ impl Machine {
             0x20..=0x2f => State::EscapeIntermediate,
             _ => State::Ground,
         };
-        // Index, next line, reverse index, restore cursor, reset.
-        if matches!(byte, b'D' | b'E' | b'M' | b'8' | b'c') {
-            self.line.end(out);
+        match byte {
+            // Index, next line.
+            b'D' | b'E' => self.line.end(End::Down, out),
+            // Reverse index, restore cursor, reset.
+            b'M' | b'8' | b'c' => self.line.end(End::Away, out),
+            _ => {}
         }
     }
 
@@ -186,8 +191,10 @@ impl Machine {
         }
         let [first, second] = csi.numbers.map(|number| number.max(1));
         match last {
-            // Up, down, next line, previous line, to a row, down, left, restore cursor.
-            b'A' | b'B' | b'E' | b'F' | b'd' | b'e' | b'D' | b'u' => self.line.end(out),
+            // Down, next line, down.
+            b'B' | b'E' | b'e' if first == 1 => self.line.end(End::Down, out),
+            // Further down, up, previous line, to a row, left, restore cursor.
+            b'B' | b'E' | b'e' | b'A' | b'F' | b'd' | b'D' | b'u' => self.line.end(End::Away, out),
             b'C' | b'a' => self.line.forward(first, out),
             b'G' | b'`' => self.line.move_to_column(first, out),
             b'H' | b'f' => self.line.move_to(first, second, out),

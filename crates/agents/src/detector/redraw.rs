@@ -5,7 +5,7 @@
 //! one thing: a redraw goes through the markers that are on the screen and ends with the newest.
 //!
 //! - A marker that was not seen lately is news, at once.
-//! - The one that was said last is a redraw.
+//! - The one that was said last is a redraw, as far as the stream tells.
 //! - One from before it may be either. If another marker follows, it was a redraw. If none does, it is the newest on
 //!   the screen, and so was said again.
 
@@ -32,6 +32,11 @@ impl Redraws {
             self.remember(marker.clone());
         }
         !known
+    }
+
+    /// Whether a marker is the one that was said last.
+    pub(super) fn is_last(&self, marker: &Statement) -> bool {
+        self.said.last() == Some(marker)
     }
 
     /// Whether time will make something news.

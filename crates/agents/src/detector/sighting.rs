@@ -13,7 +13,7 @@ pub enum Sighting {
     Osc777(Statement),
     /// A line with the opening of a marker that is none. Changes nothing; told so that somebody can find out why.
     NearMiss {
-        /// The cleaned line, from the opening `<[schmux:` on.
+        /// The cleaned line, from the opening on, with the rows below into which it was wrapped.
         line: String,
         /// Why it is no marker.
         why: Miss,
@@ -89,7 +89,8 @@ pub enum Miss {
     UnknownState,
     /// There is other text on its line, or a second marker.
     NotAlone,
-    /// The line ends before the marker does: it was wrapped, or is being drawn bit by bit.
+    /// The line ends before the marker does, and does not go on below: it is being drawn bit by bit, or was wrapped by the
+    /// pane.
     NotClosed,
     /// The line goes on beyond [`BOUND`](super::BOUND).
     TooLong,

@@ -37,9 +37,12 @@ fn a_marker_is_a_line_of_its_own() {
 #[test]
 fn a_near_miss_tells_the_cleaned_line() {
     let stream = "--<[schmux:\x1b[1mcomplete:\x1b[0mwhat\x1b[2Cnow]>-- \r\n";
-    let line = "<[schmux:complete:what  now]>--".to_owned();
+    let line = "--<[schmux:complete:what  now]>--".to_owned();
     assert_eq!(sightings(stream), [Sighting::NearMiss { line, why: Miss::UnknownState }]);
     assert_eq!(near_miss("--<[schmux:completed:a message that the pane wra\r\nps]>--\r\n"), Miss::NotClosed);
+    let wrapped = "● --<[schmux:completed:one\r\n  two  \r\n  three\r\n\r\n";
+    let line = "--<[schmux:completed:one two three".to_owned();
+    assert_eq!(sightings(wrapped), [Sighting::NearMiss { line, why: Miss::NotClosed }]);
     // The name alone is nobody's mistake.
     assert_eq!(sightings("~/src/schmux: on main\r\n"), []);
 }
@@ -64,6 +67,45 @@ fn lines_are_those_of_the_screen() {
     ] {
         assert_eq!(sightings(drawn), completed, "{drawn:?}");
     }
+}
+
+/// Agents wrap long lines and indent what goes on below.
+#[test]
+fn a_marker_goes_on_in_indented_rows() {
+    let question = [marker("needs_input", "Which of the two ports is to be used, 8080 or 9090?")];
+    for drawn in [
+        "--<[schmux:needs_input:Which of the two ports\n  is to be used, 8080 or 9090?]>--\n",
+        "● --<[schmux:needs_input:Which of the two\r\n  ports is to be used,\r\n  8080 or 9090?]>--\r\n",
+        "● --<[schmux:needs_input:Which of the two ports\r\x1b[1B\x1b[3Gis to be used,\x1b[C8080 or 9090?]>--\r\x1b[2Bmore",
+        "\x1b[34;1H•\x1b[34;3H--<[schmux:needs_input:Which of the two ports\x1b[35;3His to be used, 8080 or 9090?]>--\x1b[37;1Hmore",
+        "│ --<[schmux:needs_input:Which of the two ports   │\r\n│ is to be used, 8080 or 9090?]>--   │\r\n",
+        "  --<[schmux:needs_input:Which of the two ports is to be used, 8080 or 9090?]\n  >--\n",
+    ] {
+        assert_eq!(sightings(drawn), question, "{drawn:?}");
+        let mut detector = SignalDetector::new();
+        let mut out = Vec::new();
+        for byte in drawn.as_bytes() {
+            detector.feed(std::slice::from_ref(byte), &mut out);
+        }
+        assert_eq!(out, question, "{drawn:?} byte by byte");
+    }
+}
+
+#[test]
+fn what_stands_below_is_not_always_the_rest_of_a_marker() {
+    for other in [
+        "--<[schmux:needs_input:a\r\n\r\n  b]>--\r\n",
+        "--<[schmux:needs_input:a\r\nb]>--\r\n",
+        "--<[schmux:needs_input:a\r\x1b[2B  b]>--\r\n",
+        "--<[schmux:needs_input:a\x1b[A  b]>--\r\n",
+        "--<[schmux:needs_input:a\r  b]>--\r\n",
+        "say --<[schmux:needs_input:a\r\n  b]>--\r\n",
+    ] {
+        assert!(matches!(near_miss(other), Miss::NotClosed | Miss::NotAlone), "{other:?}");
+    }
+    let two = sightings("--<[schmux:needs_input:a\r\n  --<[schmux:completed:b]>--\r\n");
+    let line = "--<[schmux:needs_input:a".to_owned();
+    assert_eq!(two, [Sighting::NearMiss { line, why: Miss::NotClosed }, marker("completed", "b")]);
 }
 
 /// F2: reads end anywhere.
@@ -238,7 +280,7 @@ fn nothing_is_kept_without_bound() {
     match out.as_slice() {
         [Sighting::Title(title), Sighting::NearMiss { line, why: Miss::TooLong }] => {
             assert_eq!(title.len(), BOUND - "0;".len());
-            assert_eq!(line.len(), BOUND + "<[schmux:".len());
+            assert_eq!(line.len(), BOUND + "--<[schmux:".len());
         }
         other => panic!("{} sightings", other.len()),
     }
@@ -251,12 +293,15 @@ fn a_quiet_pane_costs_little() {
 
 /// F6, F7: what was said while nobody listened is found, and drawing it again is no news.
 #[test]
-fn the_last_marker_of_the_scrollback() {
-    let scrollback = b"--<[schmux:working:]>--\n\n  --<[schmux:needs_input:go on?]>--\n--<[schmux:nonsense:]>--\n$ ";
-    let last = recover(scrollback).unwrap();
-    assert_eq!(last, said("needs_input", "go on?"));
-    assert_eq!(recover("--<[schmux:working:]>--\n● --<[schmux:error:x]>--".as_bytes()), Some(said("error", "x")));
-    assert_eq!(recover(b"nothing"), None);
+fn the_markers_of_the_scrollback() {
+    let scrollback = b"--<[schmux:working:]>--\n\n  --<[schmux:needs_input:go\n  on?]>--\n--<[schmux:nonsense:]>--\n$ ";
+    let found = markers(scrollback);
+    assert_eq!(found, [said("working", ""), said("needs_input", "go on?")]);
+    assert_eq!(
+        markers("--<[schmux:working:]>--\n● --<[schmux:error:x]>--".as_bytes()).last(),
+        Some(&said("error", "x"))
+    );
+    assert_eq!(markers(b"nothing"), []);
     for (line, expected) in [
         ("--<[schmux:working:on it]>--", true),
         ("  ● --<[schmux:completed:]>--  ", true),
@@ -268,9 +313,24 @@ fn the_last_marker_of_the_scrollback() {
     }
     let mut detector = SignalDetector::new();
     let mut out = Vec::new();
-    detector.remember(&last);
+    for marker in &found {
+        detector.remember(marker);
+    }
     detector.feed(b"\x1b[H--<[schmux:needs_input:go on?]>--\r\n", &mut out);
     assert_eq!(out, []);
+}
+
+/// Another agent may have run in the pane before.
+#[test]
+fn what_stands_above_the_start_of_an_agent_is_not_its_own() {
+    let text = "--<[schmux:error:old]>--\nme@host:~$ claude --model x\n--<[schmux:working:]>--\n";
+    let argv = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    for started in [&["claude", "--model", "x"][..], &["node", "/usr/bin/claude", "--model", "x"]] {
+        assert_eq!(markers(own_part(text.as_bytes(), &argv(started))), [said("working", "")], "{started:?}");
+    }
+    for other in [&["codex"][..], &["claude"], &[]] {
+        assert_eq!(markers(own_part(text.as_bytes(), &argv(other))).len(), 2, "{other:?}");
+    }
 }
 
 #[test]

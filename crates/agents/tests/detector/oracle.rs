@@ -24,14 +24,28 @@ pub(crate) fn sightings(stream: &[u8]) -> Option<Vec<Sighting>> {
 struct Terminal {
     line: String,
     at: Option<(u16, u16)>,
+    open: Option<Open>,
     seen: Vec<Sighting>,
     gave_up: bool,
+}
+
+/// A marker that was not closed on its line, and may go on below.
+struct Open {
+    after: String,
+    is_below: bool,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum End {
+    Down,
+    Return,
+    Away,
 }
 
 impl vte::Perform for Terminal {
     fn print(&mut self, char: char) {
         if char != '\x7f' {
-            self.line.push(char);
+            self.put(char);
             self.at = self.at.map(|(row, column)| (row, column + 1));
         }
     }
@@ -40,14 +54,16 @@ impl vte::Perform for Terminal {
         match byte {
             0x07 => self.seen.push(Sighting::Bell),
             b'\t' => self.print(' '),
-            0x08 | 0x0a..=0x0d => self.end_line(),
+            0x0a..=0x0c => self.end_line(End::Down),
+            b'\r' => self.end_line(End::Return),
+            0x08 => self.end_line(End::Away),
             _ => {}
         }
     }
 
     fn esc_dispatch(&mut self, intermediates: &[u8], _ignore: bool, byte: u8) {
         if intermediates.is_empty() && b"DEM8c".contains(&byte) {
-            self.end_line();
+            self.end_line(if b"DE".contains(&byte) { End::Down } else { End::Away });
         }
     }
 
@@ -59,15 +75,16 @@ impl vte::Perform for Terminal {
         let mut numbers = params.iter().map(|param| param[0].max(1));
         let (first, second) = (numbers.next().unwrap_or(1), numbers.next().unwrap_or(1));
         match action {
-            'A' | 'B' | 'D' | 'E' | 'F' | 'd' | 'e' | 'u' => self.end_line(),
+            'B' | 'E' | 'e' if first == 1 => self.end_line(End::Down),
+            'A' | 'B' | 'D' | 'E' | 'F' | 'd' | 'e' | 'u' => self.end_line(End::Away),
             'C' | 'a' => {
                 self.at = self.at.map(|(row, column)| (row, column + first));
-                self.line.extend(std::iter::repeat_n(' ', first.into()));
+                (0..first).for_each(|_| self.put(' '));
             }
-            'G' | '`' if first == 1 => self.end_line(),
+            'G' | '`' if first == 1 => self.end_line(End::Return),
             'G' | '`' => match self.at {
                 Some((row, _)) => self.move_to(row, first),
-                None => self.line.push(' '),
+                None => self.put(' '),
             },
             'H' | 'f' => self.move_to(first, second),
             _ => {}
@@ -86,19 +103,75 @@ impl Terminal {
         match self.at {
             Some((here, from)) if here == row && column >= from => {
                 if column > from {
-                    self.line.push(' ');
+                    self.put(' ');
                 }
             }
-            _ => self.end_line(),
+            Some((here, _)) if row == here + 1 => {
+                self.end_line(End::Down);
+                if column > 1 {
+                    self.put(' ');
+                }
+            }
+            _ => self.end_line(End::Away),
         }
         self.at = Some((row, column));
     }
 
-    fn end_line(&mut self) {
+    fn put(&mut self, char: char) {
+        let is_first = self.line.is_empty();
+        self.line.push(char);
+        let Some(open) = &self.open else { return };
+        if !open.is_below || is_first && !beside(char) {
+            self.give_up();
+        } else if self.line.trim_start_matches(beside) == "--<[schmux:" {
+            self.give_up();
+        }
+    }
+
+    /// What was open is no marker.
+    fn give_up(&mut self) {
+        let open = self.open.take();
+        self.seen.extend(open.map(|open| read("--", &open.after)));
+    }
+
+    fn end_line(&mut self, end: End) {
         self.at = None;
         let line = std::mem::take(&mut self.line);
-        self.seen.extend(opened(&line).map(|(before, after)| read(before, after)));
+        let rest = line.trim_start_matches(beside);
+        let opened = match self.open.take() {
+            Some(open) if !rest.is_empty() => {
+                Some(("--".to_owned(), format!("{}\n{rest}", open.after.trim_end_matches(beside))))
+            }
+            Some(open) if end == End::Return => {
+                self.open = Some(open);
+                None
+            }
+            Some(open) if end == End::Down && !open.is_below => {
+                self.open = Some(Open { is_below: true, ..open });
+                None
+            }
+            Some(open) => {
+                self.open = Some(open);
+                self.give_up();
+                None
+            }
+            None => opened(&line).map(|(before, after)| (before.to_owned(), after.to_owned())),
+        };
+        let Some((before, after)) = opened else { return };
+        let is_begun = before.trim_start_matches(beside) == "--"
+            && !after.contains("]>--")
+            && after.split_once(':').is_some_and(|(state, _)| Statement::new(state, "").is_some());
+        match read(&before, &after) {
+            Sighting::NearMiss { why: Miss::NotClosed, .. } if is_begun && end != End::Away => {
+                self.open = Some(Open { after, is_below: end == End::Down });
+            }
+            sighting => self.seen.push(sighting),
+        }
     }
+}
+
+fn beside(char: char) -> bool {
+    char.is_whitespace() || "●⏺•✦│┃▌".contains(char)
 }
 
 /// The line before and after the first opening that is complete.
@@ -106,15 +179,20 @@ fn opened(line: &str) -> Option<(&str, &str)> {
     line.split_once("<[schmux:")
 }
 
+/// Reads a line; `after` has a line feed wherever it was wrapped.
 fn read(before: &str, after: &str) -> Sighting {
-    let beside = |char: char| char.is_whitespace() || "●⏺•✦│┃▌".contains(char);
     let alone = before.trim_start_matches(beside) == "--";
-    let miss = |why| Sighting::NearMiss { line: format!("<[schmux:{}", after.trim_end()), why };
-    match after.trim_end_matches(beside).strip_suffix("]>--") {
+    let dashes = if alone { "--" } else { "" };
+    let whole = after.replace('\n', " ");
+    let miss = |why| Sighting::NearMiss { line: format!("{dashes}<[schmux:{}", whole.trim_end()), why };
+    let trimmed = after.trim_end_matches(beside);
+    let closed = ["]>--", "]\n>--", "]>\n--", "]>-\n-"].into_iter().find_map(|closing| trimmed.strip_suffix(closing));
+    match closed {
         None if after.contains("]>--") => miss(Miss::NotAlone),
         None => miss(Miss::NotClosed),
         Some(inside) if !alone || inside.contains("<[schmux:") => miss(Miss::NotAlone),
         Some(inside) => {
+            let inside = inside.replace('\n', " ");
             let statement = inside.split_once(':').and_then(|(state, message)| Statement::new(state, message));
             statement.map_or_else(|| miss(Miss::UnknownState), Sighting::Marker)
         }

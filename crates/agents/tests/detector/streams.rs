@@ -21,6 +21,7 @@ const TEXT: &[&str] = &[
     ">",
     "completed:",
     "error:",
+    "<[schmux:idle:",
     "idle",
     ";",
     ":",
