@@ -158,7 +158,7 @@ pub fn markers(scrollback: &[u8]) -> Vec<Statement> {
 /// Whether a line is a marker: it says something to us, and nothing to a reader.
 pub fn is_marker(line: &str) -> bool {
     // Most lines are not, and a reader costs more than a look.
-    line.contains("<[schmux:") && recover(format!("{line}\n").as_bytes()).is_some()
+    line.contains("<[schmux:") && !markers(format!("{line}\n").as_bytes()).is_empty()
 }
 
 /// Keeps the newer of two texts; true if they differ.

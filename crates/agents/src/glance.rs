@@ -87,6 +87,14 @@ impl Glance {
         work_news.into_iter().chain(draft_news).collect()
     }
 
+    /// Whether a look shows that the person's text was sent: it was in the composer at the look before, and is gone.
+    pub fn was_sent(&self, seen: &[Reading]) -> bool {
+        let shows = |readings: &[Reading], wanted: &[Composer]| {
+            readings.iter().any(|reading| matches!(&reading.signal, Signal::Composer { is } if wanted.contains(is)))
+        };
+        shows(&self.last, &[Composer::Draft]) && shows(seen, &[Composer::Ready, Composer::Ghost])
+    }
+
     /// That what was last seen still holds, if anything does.
     pub fn renewal(&self, purpose: Purpose) -> Vec<Reading> {
         match purpose {
@@ -199,5 +207,17 @@ mod tests {
         glance.details(vec![composer(Composer::Draft)]);
         assert_eq!(glance.renewal(Purpose::Details), [composer(Composer::Draft)]);
         assert_eq!(glance.details(Vec::new()), [composer(Composer::Hidden)]);
+    }
+
+    #[test]
+    fn a_text_that_has_left_the_composer_was_sent() {
+        let composer = |is| vec![Reading::new(Signal::Composer { is })];
+        let mut glance = Glance::default();
+        assert!(!glance.was_sent(&composer(Composer::Ready)));
+        glance.news(composer(Composer::Draft));
+        assert!(!glance.was_sent(&composer(Composer::Draft)));
+        assert!(!glance.was_sent(&composer(Composer::Hidden)), "something covers it");
+        assert!(glance.was_sent(&composer(Composer::Ready)));
+        assert!(glance.was_sent(&composer(Composer::Ghost)));
     }
 }

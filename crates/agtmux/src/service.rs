@@ -48,6 +48,7 @@ pub async fn run(options: Options, ready: impl FnOnce()) -> Result<(), CommandEr
     tracing::info!(pid = std::process::id(), socket = %socket.display(), "ready");
     ready();
     let manifests = started.manifests.clone();
+    let tmux = started.tmux.clone();
     let eyes = Eyes { tmux: started.tmux, manifests: started.manifests, paints: started.paints };
     let beside = [
         courier.abort_handle(),
@@ -58,6 +59,8 @@ pub async fn run(options: Options, ready: impl FnOnce()) -> Result<(), CommandEr
         tokio::spawn(ingest::sessions::run(handle.clone())).abort_handle(),
         tokio::spawn(ingest::servers::run(handle.clone(), manifests)).abort_handle(),
         tokio::spawn(ingest::screens::run(handle.clone(), eyes)).abort_handle(),
+        tokio::spawn(act::replies::run(handle.clone(), options.paths.shim_dir())).abort_handle(),
+        tokio::spawn(ingest::backlog::run(handle.clone(), tmux, started.gaps)).abort_handle(),
         tokio::spawn(stop_on_signal(handle.clone())).abort_handle(),
     ];
     let outcome = started.mainloop.run().await;

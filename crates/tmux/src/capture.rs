@@ -93,6 +93,27 @@ pub async fn capture_all(
     Ok(captures)
 }
 
+/// The text of a pane with so many lines of its history, oldest first. Rows that the pane wrapped are one line. `None` if
+/// the pane is gone.
+pub async fn history(
+    client: &impl Transport,
+    pane: PaneId,
+    lines: u32,
+    deadline: Duration,
+) -> Result<Option<Vec<u8>>, ClientError> {
+    let fields = Fields::new(&["pane_id"], &[])?;
+    let about = Command::new("display-message").flag("-p").target(pane).arg(fields.format());
+    let shown = Command::new("capture-pane").flag("-p").flag("-J").opt("-S", format!("-{lines}")).target(pane);
+    let output = match client.run_script(&Script::new().then(&about).then(&shown), deadline).await {
+        Err(ClientError::Refused(_)) => return Ok(None),
+        output => output?,
+    };
+    let (record, shown) = fields.first(&output)?;
+    // tmux answers for another pane where the one that was asked for is gone.
+    let is_it = record.numbers().next().and_then(PaneId::parse) == Some(pane);
+    Ok(is_it.then(|| shown.strip_prefix(b"\n").unwrap_or(shown).to_vec()))
+}
+
 fn read(record: &Record, shown: &[u8]) -> Option<(PaneId, Capture)> {
     let mut numbers = record.numbers();
     let mut texts = record.texts().map(lossy);

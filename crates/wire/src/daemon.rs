@@ -72,6 +72,9 @@ pub struct TmuxServer {
     pub agents: u64,
     /// How many pane streams the daemon reads.
     pub streams: u64,
+    /// How many panes with an agent have their output read by another program, so that the daemon reads their screens.
+    #[serde(default)]
+    pub taken: u64,
     /// Bytes read from pane streams since the daemon connected.
     pub stream_bytes: u64,
     /// How often the daemon had to connect anew.

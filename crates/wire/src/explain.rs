@@ -23,6 +23,9 @@ pub struct Explanation {
     pub sources: Vec<ExplainSource>,
     /// What would change the state.
     pub would_change: Vec<String>,
+    /// What the daemon cannot see of it, and what it reads instead.
+    #[serde(default)]
+    pub limits: Vec<String>,
     /// The message that it was given last, or may have been: who wrote it, by which way it went and on what evidence.
     #[serde(default)]
     pub last_message: Option<Message>,

@@ -19,6 +19,7 @@ pub mod kill;
 pub mod loaded;
 mod lock;
 pub mod look;
+pub mod replies;
 pub mod resume;
 pub mod send;
 pub mod shim;

@@ -85,6 +85,7 @@ fn server(world: &World, socket: &str, watch: &ServerWatch) -> TmuxServer {
         panes: rows.iter().filter(on_server).count() as u64,
         agents: rows.iter().filter(on_server).filter(|row| row.runtime.is_some()).count() as u64,
         streams: watch.streams.open,
+        taken: watch.streams.taken,
         stream_bytes: watch.streams.bytes,
         reconnects: watch.connects.saturating_sub(1),
     }

@@ -1,6 +1,7 @@
 //! `GET /v1/explain/{ref}`.
 
 use agtmux_core::explain::{self, SourceHealth, Status, Step};
+use agtmux_core::id::PaneKey;
 use agtmux_wire::SCHEMA_VERSION;
 use agtmux_wire::error::ErrorCode;
 use agtmux_wire::explain::{ExplainSource, ExplainStep, Explanation};
@@ -10,6 +11,7 @@ use super::answer::{Answer, Json};
 use super::mail::message;
 use super::{Api, convert};
 use crate::act::loaded::Session;
+use crate::daemon::world::World;
 use crate::error::CommandError;
 
 pub async fn show(State(api): State<Api>, Path(reference): Path<String>) -> Answer<Explanation> {
@@ -30,6 +32,7 @@ pub async fn show(State(api): State<Api>, Path(reference): Path<String>) -> Answ
             chain: explained.chain.iter().map(step).collect(),
             sources: explained.sources.iter().map(source).collect(),
             would_change: explained.would_change,
+            limits: limits(world, &resolved.pane),
             last_message: world.engine.state().mail.given_last(&runtime).map(|entry| message(world, entry)),
         };
         let sessions = Session::of(std::iter::once(&explanation.pane), world);
@@ -38,6 +41,14 @@ pub async fn show(State(api): State<Api>, Path(reference): Path<String>) -> Answ
     let (mut explanation, sessions) = explanation.await??;
     api.hands.tell_hooks(std::slice::from_mut(&mut explanation.pane), sessions).await;
     Ok(Json(explanation))
+}
+
+/// What cannot be heard of a pane.
+fn limits(world: &World, pane: &PaneKey) -> Vec<String> {
+    let is_taken = world.is_taken(pane);
+    let taken = "another program reads this pane's output (pipe-pane); markers are read off its screen instead, and \
+                 OSC sequences are not seen";
+    is_taken.then(|| taken.to_owned()).into_iter().collect()
 }
 
 fn step(step: &Step) -> ExplainStep {

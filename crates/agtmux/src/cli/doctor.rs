@@ -9,7 +9,7 @@ use agtmux_agents::setup::{Installed, Scope, Wish};
 use agtmux_agents::{ManifestProblem, Registry};
 use agtmux_tmux::server;
 use agtmux_wire::agent::{AgentItem, AgentList};
-use agtmux_wire::daemon::{DaemonStatus, HookFigures};
+use agtmux_wire::daemon::{DaemonStatus, HookFigures, TmuxServer};
 use agtmux_wire::error::ErrorCode;
 use clap::Args;
 use serde::Serialize;
@@ -236,12 +236,13 @@ async fn daemon(context: &Context) -> Vec<Finding> {
             let fix = "agtmux daemon stop; the next command starts the new one";
             vec![finding(CHECK, Status::Warn, found, fix), hooks(&status.hooks)]
         }
-        Ok(status) if status.problems.is_empty() => {
-            vec![ok(CHECK, format!("pid {}, version {}", status.pid, status.version)), hooks(&status.hooks)]
-        }
         Ok(status) => {
             let fix = format!("its log is {}", context.paths.log_file().display());
-            vec![finding(CHECK, Status::Warn, status.problems.join("; "), fix), hooks(&status.hooks)]
+            let daemon = match status.problems.as_slice() {
+                [] => ok(CHECK, format!("pid {}, version {}", status.pid, status.version)),
+                problems => finding(CHECK, Status::Warn, problems.join("; "), fix),
+            };
+            [daemon, hooks(&status.hooks)].into_iter().chain(streams(&status.tmux_servers)).collect()
         }
         Err(error) if error.code == ErrorCode::DaemonUnreachable => {
             vec![ok(CHECK, "does not run; the first command that needs it starts it")]
@@ -286,6 +287,15 @@ async fn sessions(context: &Context) -> Option<Finding> {
     let unloaded = super::hooks::unloaded(&super::hooks::sessions(context).await);
     let found = || format!("hooks not loaded by this session: {}", unloaded.join(", "));
     (!unloaded.is_empty()).then(|| finding("sessions", Status::Warn, found(), "restart them to load the hooks"))
+}
+
+/// Panes whose output the daemon cannot read.
+fn streams(servers: &[TmuxServer]) -> Option<Finding> {
+    let taken: u64 = servers.iter().map(|server| server.taken).sum();
+    let detail = format!("another program reads {taken} agent panes (pipe-pane); their screens are read instead");
+    let fix =
+        "end that program's pipe-pane if you want every marker and OSC sequence seen; `agtmux explain` names the panes";
+    (taken > 0).then(|| finding("pane streams", Status::Warn, detail, fix))
 }
 
 fn hooks(figures: &HookFigures) -> Finding {

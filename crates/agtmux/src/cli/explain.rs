@@ -125,6 +125,12 @@ fn render(explanation: &Explanation) -> String {
                 writeln!(text, "  {:<12} heard {} ago{misses}", source.source, age(source.last_heard.as_deref(), now));
         }
     }
+    if !explanation.limits.is_empty() {
+        text.push_str("\nlimits\n");
+        for limit in &explanation.limits {
+            let _ = writeln!(text, "  {}", printable(limit));
+        }
+    }
     text.push_str("\nwhat would change it\n");
     for change in &explanation.would_change {
         let _ = writeln!(text, "  {}", printable(change));

@@ -280,10 +280,11 @@ impl MainLoop {
             // These come as what was said.
             Observation::Heard(_) => {}
             Observation::Surface { pane, surface } => self.show_surfaces(vec![(pane, surface)]),
-            Observation::Streams { server, figures } => {
+            Observation::Streams { server, figures, taken } => {
                 for watch in self.world.servers.values_mut() {
                     if matches!(&watch.connection, Some(Connection::Connected { server: on, .. }) if *on == server) {
                         watch.streams = figures;
+                        watch.taken.clone_from(&taken);
                     }
                 }
             }

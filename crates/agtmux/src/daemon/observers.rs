@@ -14,7 +14,7 @@ use crate::paths::Paths;
 use crate::target::helper;
 use crate::target::link::LinkKind;
 use crate::target::manifests::Manifests;
-use crate::target::observation::{Observation, Paint};
+use crate::target::observation::{Gap, Observation, Paint};
 use crate::target::observer::Observer;
 
 /// How many reports may wait for the main loop. An observer that is ahead waits; tmux does not.
@@ -31,6 +31,7 @@ pub struct Observers {
     boot: BootId,
     reports: mpsc::Sender<Observation>,
     paints: mpsc::UnboundedSender<Paint>,
+    gaps: mpsc::UnboundedSender<Gap>,
     stop: watch::Sender<bool>,
     watched: BTreeSet<PathBuf>,
     tasks: JoinSet<()>,
@@ -45,7 +46,7 @@ impl Observers {
         manifests: Manifests,
         boot: BootId,
         inputs: mpsc::Sender<Input>,
-        paints: mpsc::UnboundedSender<Paint>,
+        (paints, gaps): (mpsc::UnboundedSender<Paint>, mpsc::UnboundedSender<Gap>),
     ) -> Self {
         let (reports, mut received) = mpsc::channel(REPORTS);
         let mut tasks = JoinSet::new();
@@ -75,6 +76,7 @@ impl Observers {
             boot,
             reports,
             paints,
+            gaps,
             stop: watch::channel(false).0,
             watched: BTreeSet::new(),
             tasks,
@@ -99,6 +101,7 @@ impl Observers {
             boot: self.boot.clone(),
             reports: self.reports.clone(),
             paints: self.paints.clone(),
+            gaps: self.gaps.clone(),
         };
         self.tasks.spawn(observer.run(self.stop.subscribe()));
         true

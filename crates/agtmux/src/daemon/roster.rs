@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use agtmux_core::id::{AgentId, PaneKey, ProcessKey, RuntimeId, TargetName};
 use agtmux_core::runtime::Runtime;
-use agtmux_core::signal::Claim;
-use agtmux_core::state::Verdict;
+use agtmux_core::signal::{Claim, Source};
+use agtmux_core::state::{State, Verdict};
 use agtmux_core::time::Timestamp;
 use tokio::sync::watch;
 
@@ -53,6 +53,12 @@ impl Member {
     /// That something was read which is this agent's.
     pub fn claim(&self) -> Claim {
         Claim::of_runtime(TargetName::new(LOCAL), self.runtime.clone())
+    }
+
+    /// Whether it is shown to wait for what the agent itself declared it needs.
+    pub fn declares_a_need(&self) -> bool {
+        let waits = matches!(self.verdict.state, State::WaitingInput | State::WaitingApproval);
+        waits && self.verdict.source.is_some_and(Source::declares)
     }
 
     /// Whether the agent's process is gone and left standing what it removes when it ends in order: it was killed, or

@@ -37,7 +37,7 @@ use crate::platform;
 use crate::store::{self, Batch};
 use crate::target::link::LinkKind;
 use crate::target::manifests::Manifests;
-use crate::target::observation::Paint;
+use crate::target::observation::{Gap, Paint};
 use crate::target::socket;
 
 /// How many inputs may wait for the main loop.
@@ -55,6 +55,8 @@ pub struct Started {
     pub tmux: PathBuf,
     /// Told when the pane of an agent is painted.
     pub paints: mpsc::UnboundedReceiver<Paint>,
+    /// Told of panes in which markers may have been missed.
+    pub gaps: mpsc::UnboundedReceiver<Gap>,
     /// How long a hook waits with a question.
     pub patience: Duration,
     /// Whether Claude's plugin is used.
@@ -111,9 +113,10 @@ pub async fn start(options: &Options) -> Result<Started, CommandError> {
         private_dir(dir)?;
     }
     let (painted, paints) = mpsc::unbounded_channel();
+    let (missed, gaps) = mpsc::unbounded_channel();
     let boot = BootId::new(boot);
     let observers =
-        Observers::new(tmux.clone(), link, &options.paths, manifests.clone(), boot, inputs.clone(), painted);
+        Observers::new(tmux.clone(), link, &options.paths, manifests.clone(), boot, inputs.clone(), (painted, missed));
     let projection = Projection::of_targets(&engine);
     let (post, errands, mail) = PostOffice::open(&engine, &opened.reader, &loaded.config.mail)?;
     let mut mainloop = MainLoop {
@@ -174,7 +177,7 @@ pub async fn start(options: &Options) -> Result<Started, CommandError> {
     let plugin = loaded.config.agents.claude.plugin;
     let mail_config = loaded.config.mail.clone();
     tokio::spawn(reload::follow(options.paths.config_dir.clone(), loaded.config, replace_manifests, handle.clone()));
-    Ok(Started { handle, mainloop, manifests, tmux, paints, patience, plugin, errands, mail: mail_config })
+    Ok(Started { handle, mainloop, manifests, tmux, paints, gaps, patience, plugin, errands, mail: mail_config })
 }
 
 /// The tmux program, if it is there and not too old. Checked at the start, where somebody is there to read it.

@@ -1,13 +1,13 @@
 //! Everything the daemon knows, as the main loop owns it: the engine's state, what tmux shows of each pane, and how
 //! the connections stand.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use agtmux_agents::Capabilities;
 use agtmux_core::engine::Engine;
 use agtmux_core::event::TargetKind;
-use agtmux_core::id::{PaneKey, RuntimeId, ServerId, TargetName};
+use agtmux_core::id::{PaneId, PaneKey, RuntimeId, ServerId, TargetName};
 use agtmux_core::mail::MailPolicy;
 use agtmux_core::permission::Permissions;
 use agtmux_core::query::{self, PaneFilter, PaneRow};
@@ -77,6 +77,8 @@ pub struct ServerWatch {
     pub connects: u64,
     /// Its pane streams.
     pub streams: StreamFigures,
+    /// The panes whose pipe another program has.
+    pub taken: BTreeSet<PaneId>,
 }
 
 /// A pane with everything there is to show of it.
@@ -96,6 +98,12 @@ impl World {
     /// The panes that a filter lets through, in their order.
     pub fn panes(&self, filter: &PaneFilter) -> Vec<PaneView> {
         query::panes(&self.engine, filter).into_iter().map(|row| self.view(row)).collect()
+    }
+
+    /// Whether another program reads the output of a pane.
+    pub fn is_taken(&self, pane: &PaneKey) -> bool {
+        let is_on = |watch: &&ServerWatch| matches!(&watch.connection, Some(Connection::Connected { server, .. }) if *server == pane.server);
+        self.servers.values().filter(is_on).any(|watch| watch.taken.contains(&pane.pane))
     }
 
     /// One pane.

@@ -1,5 +1,6 @@
 //! Ways in for what agents leave behind, besides the API: each turns traces into readings and hands them to the daemon.
 
+pub mod backlog;
 pub mod files;
 pub mod hooks;
 pub mod plugin;

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use agtmux_agents::Reading;
 use agtmux_agents::glance::{self, Purpose};
 use agtmux_agents::screen::{self, Screen};
-use agtmux_agents::{Reading, detector};
 use agtmux_core::id::PaneId;
-use agtmux_core::signal::Source;
+use agtmux_core::signal::{Signal, Source};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -26,9 +26,6 @@ use crate::target::manifests::Manifests;
 use crate::target::observation::Paint;
 use crate::target::watcher::at;
 use schedule::{Due, Look, Looked, Outcome, Schedule};
-
-/// What stands on the screen of an agent that has run for so long is its own.
-const SETTLED_AFTER: Duration = Duration::from_secs(20);
 
 /// How long tmux may take for a capture.
 const CAPTURE_DEADLINE: Duration = Duration::from_secs(2);
@@ -106,17 +103,18 @@ async fn look(shared: Arc<Shared>, socket: PathBuf, due: Vec<Due>) -> Vec<Looked
     // What is told of a screen was so when the look began. By the time it is told a hook may have said that something else began.
     let (looked_ns, captured) = shared.capture(&socket, &panes).await;
     let mut looked = Vec::with_capacity(due.len());
-    for Due { member, mut glance, look, at_rest, is_first, purpose } in due {
-        if is_first && let Some(captured) = captured.get(&member.pane.pane) {
-            shared.recover(&member, captured, looked_ns).await;
-        }
+    for Due { member, mut glance, look, at_rest, purpose } in due {
         let news = match look {
             Look::Renew => Some(glance.renewal(purpose)),
             Look::Capture => {
                 let seen = captured.get(&member.pane.pane).and_then(|captured| shared.read(&member, captured));
-                seen.map(|seen| match purpose {
-                    Purpose::State => glance.news(seen),
-                    Purpose::Details => glance.details(seen),
+                seen.map(|seen| {
+                    let answered = member.declares_a_need() && glance.was_sent(&seen);
+                    let news = match purpose {
+                        Purpose::State => glance.news(seen),
+                        Purpose::Details => glance.details(seen),
+                    };
+                    news.into_iter().chain(answered.then(|| Reading::new(Signal::Unblocked))).collect()
                 })
             }
         };
@@ -156,16 +154,6 @@ impl Shared {
         let seen = screen::read(manifest, &Screen::parse(&captured.text), &context);
         tracing::debug!(pane = %member.pane.pane, rules = ?seen.matched, enter = seen.composer.enter.name(), "looked");
         Some(seen.readings)
-    }
-
-    /// A marker that stands on the screen of an agent that was there before anybody listened. It may be old news.
-    async fn recover(&self, member: &Member, captured: &Captured, looked_ns: u64) {
-        if member.verdict.source.is_none()
-            && platform::age(member.process.start) > SETTLED_AFTER
-            && let Some(statement) = detector::recover(&captured.text)
-        {
-            self.tell(member, Source::Scrollback, vec![statement.reading()], looked_ns).await;
-        }
     }
 
     async fn tell(&self, member: &Member, source: Source, news: Vec<Reading>, looked_ns: u64) {

@@ -52,6 +52,20 @@ pub async fn capture_all(
     Ok(captured.into_iter().map(|(pane, shown)| (PaneId(pane.0), shown)).collect())
 }
 
+/// The text of a pane with so many lines of its history, oldest first. `None` if the pane is gone.
+///
+/// # Errors
+/// Fails when the server is gone or does not answer in time.
+pub async fn history(
+    tmux: &Path,
+    socket: &Path,
+    pane: PaneId,
+    lines: u32,
+    deadline: Duration,
+) -> Result<Option<Vec<u8>>, ClientError> {
+    shown::history(&Plain::new(tmux, socket), agtmux_tmux::PaneId(pane.0), lines, deadline).await
+}
+
 /// What is known about a captured pane besides what it shows; none if the agent's process is not there any more.
 pub fn context(captured: &Captured, agent: ProcessKey) -> Option<ScreenContext> {
     let stat = platform::process_stat(agent.pid).filter(|stat| stat.start == agent.start)?;

@@ -8,15 +8,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use agtmux_agents::Reading;
-use agtmux_agents::detector::{Sighting, SignalDetector};
+use agtmux_agents::detector::{Sighting, SignalDetector, Statement};
 use agtmux_agents::translate::Signs;
 use agtmux_core::id::{AgentId, PaneId, PaneKey, ProcessKey, ServerId, TargetName};
 use agtmux_core::signal::{Claim, Signal, Source};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use super::manifests::Manifests;
-use super::observation::{Heard, Observation, Paint, Surface};
+use super::observation::{Gap, Heard, Missed, Observation, Paint, Surface};
 use crate::platform;
 
 /// A line without an end counts as one when nothing followed it for so long.
@@ -27,6 +27,12 @@ const PAUSE: Duration = Duration::from_millis(250);
 
 /// So many statements of one pane are passed on per [`PAUSE`]; of more, only the last.
 const STATEMENTS: usize = 16;
+
+/// A marker that was written again is looked for in the pane after this time, and no more often.
+const REPEAT_PAUSE: Duration = Duration::from_millis(250);
+
+/// So many markers wait at most until those that stand in the pane are known.
+const WAITING: usize = 64;
 
 /// An agent that has run for so long has set its title.
 const SETTLED_AFTER: Duration = Duration::from_secs(20);
@@ -39,6 +45,7 @@ pub struct Ear {
     manifests: Manifests,
     reports: mpsc::UnboundedSender<Observation>,
     paints: mpsc::UnboundedSender<Paint>,
+    gaps: mpsc::UnboundedSender<Gap>,
     speakers: Mutex<BTreeMap<PaneId, Speaker>>,
     titles: Mutex<BTreeMap<PaneId, String>>,
 }
@@ -60,6 +67,7 @@ impl Ear {
         manifests: Manifests,
         reports: mpsc::UnboundedSender<Observation>,
         paints: mpsc::UnboundedSender<Paint>,
+        gaps: mpsc::UnboundedSender<Gap>,
     ) -> Arc<Self> {
         Arc::new(Self {
             target,
@@ -67,6 +75,7 @@ impl Ear {
             manifests,
             reports,
             paints,
+            gaps,
             speakers: Mutex::default(),
             titles: Mutex::default(),
         })
@@ -84,14 +93,20 @@ impl Ear {
 
     /// Begins to listen to a pane's stream.
     pub fn listen(self: &Arc<Self>, pane: PaneId) -> Listener {
+        let key = self.key(pane);
+        let (found, markers) = oneshot::channel();
+        self.gaps.send(Gap { pane: key.clone(), why: Missed::Attached(found) }).ok();
         let mut listener = Listener {
-            paint: Paint { pane: PaneKey { server: self.server.clone(), pane }, fresh: Arc::default() },
+            paint: Paint { pane: key, fresh: Arc::default() },
             ear: self.clone(),
             pane,
             detector: SignalDetector::new(),
             voice: None,
             seen: Vec::new(),
             flush_at: None,
+            repeat_at: None,
+            markers: Some(markers),
+            waiting: Vec::new(),
             titles: None,
             statements: None,
         };
@@ -99,6 +114,15 @@ impl Ear {
         // From now on silence means that nothing is painted.
         self.paints.send(listener.paint.clone()).ok();
         listener
+    }
+
+    /// Has a pane looked at whose stream somebody else reads.
+    pub fn miss(&self, pane: PaneId) {
+        self.gaps.send(Gap { pane: self.key(pane), why: Missed::Taken }).ok();
+    }
+
+    fn key(&self, pane: PaneId) -> PaneKey {
+        PaneKey { server: self.server.clone(), pane }
     }
 
     fn speakers(&self) -> MutexGuard<'_, BTreeMap<PaneId, Speaker>> {
@@ -119,6 +143,12 @@ pub struct Listener {
     voice: Option<(Speaker, Signs)>,
     seen: Vec<Sighting>,
     flush_at: Option<Instant>,
+    /// When it is looked whether a marker was said again.
+    repeat_at: Option<Instant>,
+    /// Will bring the markers that stand in the pane.
+    markers: Option<oneshot::Receiver<Vec<Statement>>>,
+    /// Markers that were seen meanwhile.
+    waiting: Vec<Statement>,
     titles: Option<Window<String>>,
     statements: Option<Window<(Source, Reading)>>,
 }
@@ -176,11 +206,32 @@ impl Listener {
         self.seen = seen;
     }
 
+    /// Waits for the markers that stand in the pane, as long as they are not known.
+    pub async fn markers(&mut self) -> Vec<Statement> {
+        match &mut self.markers {
+            Some(markers) => markers.await.unwrap_or_default(),
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Takes note of the markers that stand in the pane. They are told by whoever found them, or were before; those that
+    /// were seen meanwhile and are none of them are news.
+    pub fn know(&mut self, found: &[Statement]) {
+        self.markers = None;
+        found.iter().for_each(|marker| self.detector.remember(marker));
+        for marker in std::mem::take(&mut self.waiting) {
+            if !found.contains(&marker) {
+                self.detector.remember(&marker);
+                self.say(Source::Marker, marker.reading(), Instant::now());
+            }
+        }
+    }
+
     /// When [`Self::pass_time`] has something to do.
     pub fn due(&self) -> Option<Instant> {
         let titles = self.titles.as_ref().map(|window| window.ends);
         let statements = self.statements.as_ref().map(|window| window.ends);
-        self.flush_at.into_iter().chain(titles).chain(statements).min()
+        self.flush_at.into_iter().chain(self.repeat_at).chain(titles).chain(statements).min()
     }
 
     /// Time has passed.
@@ -191,6 +242,9 @@ impl Listener {
         }
         if let Some((source, reading)) = Window::over(&mut self.statements, now) {
             self.say(source, reading, now);
+        }
+        if self.repeat_at.take_if(|at| *at <= now).is_some() {
+            self.ear.gaps.send(Gap { pane: self.key(), why: Missed::Repeated }).ok();
         }
         if self.flush_at.is_some_and(|at| at <= now) {
             self.flush_at = None;
@@ -208,8 +262,17 @@ impl Listener {
             (false, Some(_)) => self.flush_at = None,
             _ => {}
         }
+        if self.detector.take_repeated() && self.markers.is_none() {
+            self.repeat_at.get_or_insert(now + REPEAT_PAUSE);
+        }
         for sighting in seen.drain(..) {
             let (source, readings) = self.meaning(&sighting);
+            if let (Sighting::Marker(marker), Some(_)) = (&sighting, &self.markers) {
+                if self.waiting.len() < WAITING {
+                    self.waiting.push(marker.clone());
+                }
+                continue;
+            }
             for reading in readings {
                 self.say(source, reading, now);
             }

@@ -1,14 +1,17 @@
 //! What an observer reports. Reports are levels, not edges: each says how things are, so that a lost or refused one
 //! is made good by the next.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use agtmux_agents::Reading;
-use agtmux_core::id::{PaneKey, ServerId};
+use agtmux_agents::detector::Statement;
+use agtmux_core::id::{PaneId, PaneKey, ServerId};
 use agtmux_core::reconcile::{AgentSight, ServerSight};
 use agtmux_core::signal::{Claim, Source};
+use tokio::sync::oneshot;
 
 /// A report to the daemon's main loop.
 #[derive(Clone, Debug)]
@@ -47,6 +50,8 @@ pub enum Observation {
         server: ServerId,
         /// The figures.
         figures: StreamFigures,
+        /// The panes whose pipe somebody else has.
+        taken: BTreeSet<PaneId>,
     },
 }
 
@@ -85,6 +90,26 @@ impl Paint {
     pub fn is_read(&self) -> bool {
         Arc::strong_count(&self.fresh) > 1
     }
+}
+
+/// A pane in whose history markers may stand that nobody has heard.
+#[derive(Debug)]
+pub struct Gap {
+    /// Which pane.
+    pub pane: PaneKey,
+    /// Why nobody may have heard them.
+    pub why: Missed,
+}
+
+/// Why markers may stand in a pane that nobody has heard.
+#[derive(Debug)]
+pub enum Missed {
+    /// Its stream is read from now on. The reader takes no marker for news before it was given those that stand there.
+    Attached(oneshot::Sender<Vec<Statement>>),
+    /// The marker that was said last was written again.
+    Repeated,
+    /// Somebody else has its pipe.
+    Taken,
 }
 
 /// How the connection to a tmux server stands.

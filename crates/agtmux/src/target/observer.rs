@@ -15,7 +15,7 @@ use tokio::time::sleep;
 
 use super::link::{LinkError, LinkKind};
 use super::manifests::Manifests;
-use super::observation::{Connection, Observation, Paint};
+use super::observation::{Connection, Gap, Observation, Paint};
 use super::watcher::{self, End};
 
 /// How often a server that is not there is looked for. A connection test costs microseconds.
@@ -59,6 +59,8 @@ pub struct Observer {
     pub reports: mpsc::Sender<Observation>,
     /// Where it is told that panes were painted.
     pub paints: mpsc::UnboundedSender<Paint>,
+    /// Where it is told that markers may have been missed.
+    pub gaps: mpsc::UnboundedSender<Gap>,
 }
 
 impl Observer {

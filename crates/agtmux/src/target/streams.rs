@@ -130,6 +130,11 @@ impl Streams {
                 Some(Stage::Asked { at }) => now - *at < GIVE_UP_AFTER,
                 Some(Stage::Taken) | None => false,
             };
+            if agents.holds_agent(*pane) && row.pane_pipe && !under_way {
+                stages.insert(*pane, Stage::Taken);
+            } else if matches!(stages.get(pane), Some(Stage::Taken)) {
+                stages.remove(pane);
+            }
             if free && !under_way && self.wanted.send((link.commands().clone(), *pane, row.pane_pid)).is_ok() {
                 stages.insert(*pane, Stage::Asked { at: now });
             }
@@ -143,6 +148,12 @@ impl Streams {
             Stage::Asked { .. } | Stage::Taken => false,
         };
         self.shared.stages().iter().filter(|(_, stage)| is_silent(stage)).map(|(pane, _)| *pane).collect()
+    }
+
+    /// The panes whose pipe somebody else has.
+    pub fn taken(&self) -> BTreeSet<PaneId> {
+        let stages = self.shared.stages();
+        stages.iter().filter(|(_, stage)| matches!(stage, Stage::Taken)).map(|(pane, _)| *pane).collect()
     }
 
     /// Whether a pane is listened to.
@@ -233,6 +244,10 @@ async fn drain(piped: Piped, mut listener: Listener, shared: Arc<Shared>) {
             readable = stream.readable() => readable,
             () = at(listener.due()) => {
                 listener.pass_time();
+                continue;
+            }
+            found = listener.markers() => {
+                listener.know(&found);
                 continue;
             }
         };

@@ -165,6 +165,8 @@ struct Life<'a> {
     _reports: JoinSet<()>,
     figures: StreamFigures,
     surfaces: Surfaces,
+    /// The panes whose pipe somebody else has, as they were reported last.
+    taken: BTreeSet<PaneId>,
     /// Whether an agent was found that was not there before.
     found_new: bool,
     /// When panes in which an agent is about to appear are looked at again.
@@ -202,6 +204,7 @@ impl<'a> Life<'a> {
             _reports: reports,
             figures: StreamFigures::default(),
             surfaces: Surfaces::default(),
+            taken: BTreeSet::new(),
             found_new: false,
             relook: None,
             rows: BTreeMap::new(),
@@ -310,10 +313,12 @@ impl<'a> Life<'a> {
     async fn sweep(&mut self) {
         let suspects = self.agents.sweep(&self.streams.silent());
         self.look_at(&suspects).await;
-        let figures = self.streams.figures();
-        if figures != self.figures {
+        let (figures, taken) = (self.streams.figures(), self.streams.taken());
+        taken.iter().for_each(|pane| self.ear.miss(*pane));
+        if (figures, &taken) != (self.figures, &self.taken) {
             self.figures = figures;
-            self.observer.report(Observation::Streams { server: self.server.clone(), figures }).await;
+            self.taken.clone_from(&taken);
+            self.observer.report(Observation::Streams { server: self.server.clone(), figures, taken }).await;
         }
     }
 
@@ -374,7 +379,7 @@ fn listen(observer: &Observer, server: &ServerId) -> (Arc<Ear>, JoinSet<()>) {
         }
     });
     let (target, manifests) = (observer.target.clone(), observer.manifests.clone());
-    (Ear::new(target, server.clone(), manifests, heard, observer.paints.clone()), task)
+    (Ear::new(target, server.clone(), manifests, heard, observer.paints.clone(), observer.gaps.clone()), task)
 }
 
 /// Which panes have to be read for what they show, and when: title, command and directory.

@@ -84,3 +84,88 @@ fn geminis_title_carries_its_state() {
     let pane = environment.wait_for_pane(&agent.pane, "the title", |pane| pane["title"] == "◇  Ready (work)");
     assert_eq!(pane["state"], "idle", "{pane:#}");
 }
+
+fn nudges(environment: &TestEnvironment, agent: &FakeAgent) -> u64 {
+    environment.pane(&agent.pane).unwrap()["attention"]["nudge_seq"].as_u64().unwrap()
+}
+
+/// How often the log has a marker with this message.
+fn heard(environment: &TestEnvironment, message: &str) -> usize {
+    let events = environment.agtmux(&["events", "--json"]).ok().json();
+    events["items"].as_array().unwrap().iter().filter(|event| event.to_string().contains(message)).count()
+}
+
+/// F5, F6, F7: what was printed before the daemon came, or while it was down, is found once and in its order, and what is
+/// known calls nobody again.
+#[test]
+fn markers_are_found_that_nobody_heard() {
+    let environment = TestEnvironment::with_tmux();
+    let agent = environment.unseen_agent("claude");
+    agent.pid();
+    agent.tell(r"printf '%s\n' '--<[schmux:completed:First]>--' '--<[schmux:needs_input:Which port?]>--'");
+    wait_for("the markers to be printed", || {
+        let shown = environment.tmux().run(&["capture-pane", "-p", "-t", &agent.pane]);
+        if shown.contains("Which port?") { Ok(()) } else { Err(shown) }
+    });
+    environment.start_daemon();
+    wait_for_summary(&environment, &agent, "waiting_input/question by marker (medium)");
+    assert_eq!((nudges(&environment, &agent), heard(&environment, "First")), (2, 1));
+    environment.agtmux(&["daemon", "stop"]).ok();
+    agent.tell(r"printf '%s\n' '--<[schmux:working:]>--' '--<[schmux:needs_input:Which port?]>--'");
+    wait_for("the markers to be printed again", || {
+        let shown = environment.tmux().run(&["capture-pane", "-p", "-t", &agent.pane]);
+        if shown.matches("Which port?").count() == 2 { Ok(()) } else { Err(shown) }
+    });
+    environment.start_daemon();
+    environment.wait_for_pane(&agent.pane, "the second call", |pane| pane["attention"]["nudge_seq"] == 3);
+    assert_eq!(summary(&environment.pane(&agent.pane).unwrap()), "waiting_input/question by marker (medium)");
+    environment.kill_daemon();
+    environment.start_daemon();
+    // What is drawn again is no news to the new daemon; what is said after it shows that it was read.
+    agent.tell(r"printf '\033[H\033[2J\033[3J%s\n' '--<[schmux:needs_input:Which port?]>--'");
+    agent.tell(r"printf '%s\n' '--<[schmux:needs_testing:Try it]>--'");
+    wait_for_summary(&environment, &agent, "waiting_input/needs_testing by marker (medium)");
+    assert_eq!((nudges(&environment, &agent), heard(&environment, "First")), (4, 1));
+}
+
+/// A marker in the same words counts again once a turn has begun since. One that is only drawn again does not.
+#[test]
+fn a_marker_is_said_again_after_the_next_turn() {
+    let environment = TestEnvironment::with_tmux();
+    environment.start_daemon();
+    let agent = heard_agent(&environment, "claude");
+    agent.tell(r"printf '\033[H\033[2J\033[3J%s\n' '--<[schmux:needs_input:Which port?]>--'");
+    wait_for_summary(&environment, &agent, "waiting_input/question by marker (medium)");
+    agent.signal("running").ok();
+    wait_for_summary(&environment, &agent, "running/turn_active by signal (high)");
+    agent.tell(r"printf '\033[H%s\n' '--<[schmux:needs_input:Which port?]>--'");
+    agent.tell(r"printf '%s\n' 'thinking about ports' '--<[schmux:needs_input:Which port?]>--'");
+    wait_for_summary(&environment, &agent, "waiting_input/question by marker (medium)");
+    assert_eq!((nudges(&environment, &agent), heard(&environment, "Which port?")), (2, 2));
+}
+
+/// Somebody else's `pipe-pane` is left alone, and the screen is read instead.
+#[test]
+fn a_pane_whose_pipe_is_taken_is_read_off_its_screen() {
+    let environment = TestEnvironment::with_tmux();
+    let agent = environment.unseen_agent("claude");
+    agent.pid();
+    environment.tmux().run(&["pipe-pane", "-t", &agent.pane, "cat >/dev/null"]);
+    environment.start_daemon();
+    let found = environment.wait_for_pane(&agent.pane, "the agent", |pane| pane["agent"] == "claude");
+    agent.tell(r"printf '%s\n' '--<[schmux:needs_input:Which port?]>--'");
+    wait_for_summary(&environment, &agent, "waiting_input/question by marker (medium)");
+    let runtime = found["runtime_id"].as_str().unwrap();
+    wait_for("both to say so", || {
+        let explained = environment.agtmux(&["explain", runtime]).ok().stdout;
+        let doctor = environment.agtmux(&["doctor"]).stdout;
+        if [&explained, &doctor].iter().all(|text| text.contains("pipe-pane")) {
+            Ok(())
+        } else {
+            Err(explained + &doctor)
+        }
+    });
+    agent.tell(r"printf '%s\n' '--<[schmux:working:]>--'");
+    wait_for_summary(&environment, &agent, "running/turn_active by marker (medium)");
+    assert_eq!(heard(&environment, "Which port?"), 1);
+}

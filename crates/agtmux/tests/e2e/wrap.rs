@@ -108,3 +108,22 @@ fn the_status_is_that_of_the_command() {
     assert_eq!(run.code, 127);
     assert_eq!(environment.agtmux(&["wrap"]).code, 2);
 }
+
+/// An agent without hooks declares a need, and the person answers it in the pane.
+#[test]
+fn an_answer_typed_in_the_pane_settles_a_need() {
+    let environment = TestEnvironment::with_tmux();
+    environment.start_daemon();
+    let agent = wrapped(&environment, "");
+    environment.wait_for_pane(&agent.pane, "the wrapped claude", |pane| pane["agent"] == "claude");
+    agent.signal("needs_input 'which?'").ok();
+    environment.wait_for_pane(&agent.pane, "its need", |pane| pane["state"] == "waiting_input");
+    // The wrapper is first asked within half a second how much was typed; what comes after that is an answer.
+    let answered = || {
+        environment.tmux().keys(&agent.pane, &["8080", "Enter"]);
+        let pane = environment.pane(&agent.pane).unwrap();
+        if pane["state"] == "running" { Ok(()) } else { Err(pane.to_string()) }
+    };
+    wait_for("the answer to be noticed", answered);
+    assert_eq!(environment.pane(&agent.pane).unwrap()["source"], "wrapper");
+}

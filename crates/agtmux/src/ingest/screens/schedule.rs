@@ -58,8 +58,6 @@ pub(super) struct Due {
     pub(super) look: Look,
     /// It has come to rest, rather than being painted for long.
     pub(super) at_rest: bool,
-    /// Nobody looked at it before.
-    pub(super) is_first: bool,
     /// What it is looked at for.
     pub(super) purpose: Purpose,
 }
@@ -115,7 +113,6 @@ struct Watched {
     patience: Duration,
     /// What was last seen; out of the house while it is being looked at.
     glance: Option<Glance>,
-    was_looked_at: bool,
 }
 
 impl Schedule {
@@ -190,15 +187,7 @@ impl Schedule {
             };
             let is_unseen = watched.unseen_since.take().is_some() || watched.paint.is_none();
             let look = if is_unseen { Look::Capture } else { Look::Renew };
-            let is_first = !std::mem::replace(&mut watched.was_looked_at, true);
-            looks.push(Due {
-                member: watched.member.clone(),
-                glance,
-                look,
-                at_rest: !is_being_painted,
-                is_first,
-                purpose,
-            });
+            looks.push(Due { member: watched.member.clone(), glance, look, at_rest: !is_being_painted, purpose });
         }
         looks
     }
@@ -252,7 +241,6 @@ impl Watched {
             rest: REST,
             patience: RESTLESS,
             glance: Some(Glance::default()),
-            was_looked_at: false,
         }
     }
 
