@@ -71,7 +71,6 @@ struct Call {
     gone_at: Option<Timestamp>,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
 fn is_zero(number: &u64) -> bool {
     *number == 0
 }
@@ -151,8 +150,8 @@ impl AttentionRecord {
             fact.source.declares() && is_acknowledged && fact.held.last.seq > self.acknowledged_at
         };
         let is_overtaken = |raised: &Call| {
-            let later = self.calls.iter().rev().take_while(|later| *later != raised);
-            fact.source.declares() && !raised.is_question() && later.into_iter().any(Call::is_question)
+            let mut later = self.calls.iter().rev().take_while(|later| *later != raised);
+            fact.source.declares() && !raised.is_question() && later.any(Call::is_question)
         };
         self.calls.iter().any(|raised| {
             let stands = || raised.covers(call) && raised.stands(now) && !is_overtaken(raised);
@@ -258,8 +257,8 @@ impl Call {
             Slot::TurnActive | Slot::Idle | Slot::Unblocked | Slot::Work | Slot::Background | Slot::Composer => false,
         };
         let said = fact.first.mark..=fact.held.last.mark;
-        let told = std::iter::once((self.source, self.mark)).chain(self.also.iter().copied());
-        is_of_kind && told.into_iter().any(|(source, mark)| source == fact.source && said.contains(&mark))
+        let mut told = std::iter::once((self.source, self.mark)).chain(self.also.iter().copied());
+        is_of_kind && told.any(|(source, mark)| source == fact.source && said.contains(&mark))
     }
 
     /// Notes what became of it. As with facts, a guess settles guesses only.

@@ -19,6 +19,8 @@ pub struct Backlog {
     pub heard: Vec<u64>,
     /// Whether the last of them still counts.
     pub stands: bool,
+    /// Whether there were others that nobody kept: the state was stored by a version that did not.
+    pub is_forgotten: bool,
     /// What is found was printed before this reading of the boot clock, since others have said something meanwhile.
     word_before: Option<u64>,
     /// The same for the beginning of a turn, which others may have seen end.
@@ -90,6 +92,7 @@ impl Engine {
         in_pane.sort_by_key(|runtime| runtime.epoch);
         let records = in_pane.into_iter().filter_map(|runtime| runtime.sources.get(&Source::Marker));
         let heard = records.flat_map(|record| record.statements.iter().copied()).collect();
+        let own = runtime.sources.get(&Source::Marker);
         let facts = self.weighed(runtime);
         let of_markers = facts.iter().filter(|w| w.source == Source::Marker && w.held.value.bears_state());
         let last = of_markers.max_by_key(|w| w.held.last.mark);
@@ -103,6 +106,7 @@ impl Engine {
         Some(Backlog {
             heard,
             stands: last.is_some_and(|w| !w.is_retired()),
+            is_forgotten: own.is_some_and(|record| record.usable && record.statements.is_empty()),
             word_before: others().filter(|w| goes_on(w) || is_word(w)).map(|w| w.held.last.mark.boot_ns()).min(),
             turn_before: others().map(|w| w.held.last.mark.boot_ns()).min(),
         })

@@ -318,8 +318,8 @@ impl Line {
         let body = self.unwrapped();
         let whole = body.trim_end_matches(text::is_gutter);
         let is_wrapped = self.body.contains(&WRAP);
-        let closings = std::iter::once(CLOSING).chain(WRAPPED_CLOSINGS.into_iter().filter(|_| is_wrapped));
-        let Some(body) = closings.into_iter().find_map(|closing| whole.strip_suffix(closing)) else {
+        let mut closings = std::iter::once(CLOSING).chain(WRAPPED_CLOSINGS.into_iter().filter(|_| is_wrapped));
+        let Some(body) = closings.find_map(|closing| whole.strip_suffix(closing)) else {
             return Err(if body.contains(CLOSING) { Miss::NotAlone } else { Miss::NotClosed });
         };
         if !self.alone || body.contains("<[schmux:") {

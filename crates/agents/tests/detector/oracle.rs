@@ -121,9 +121,8 @@ impl Terminal {
         let is_first = self.line.is_empty();
         self.line.push(char);
         let Some(open) = &self.open else { return };
-        if !open.is_below || is_first && !beside(char) {
-            self.give_up();
-        } else if self.line.trim_start_matches(beside) == "--<[schmux:" {
+        let is_another = self.line.trim_start_matches(beside) == "--<[schmux:";
+        if !open.is_below || is_first && !beside(char) || is_another {
             self.give_up();
         }
     }

@@ -148,6 +148,9 @@ impl Shared {
             found = self.markers(member).await;
             sleep(ON_ITS_WAY).await;
             let Some(backlog) = self.backlog(member, deaf_since).await? else { break };
+            if backlog.is_forgotten {
+                break;
+            }
             if backlog.heard == before.heard {
                 self.tell(member, &backlog, &found, found_ns).await?;
                 break;
