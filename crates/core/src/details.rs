@@ -19,6 +19,11 @@ pub struct Details {
 }
 
 impl Details {
+    /// Whether there is nothing to show.
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// Reads them off the facts.
     pub(crate) fn of(facts: &[Weighed<'_>], state: State) -> Self {
         // Whoever spoke last knows best: none of the sources tells all of this.

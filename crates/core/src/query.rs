@@ -78,6 +78,19 @@ pub enum Heard {
     Events,
 }
 
+impl Heard {
+    /// What was heard of this one.
+    pub(crate) fn of(runtime: &Runtime) -> Self {
+        let of_source = |(source, record): (&Source, &SourceRecord)| match source {
+            _ if !record.usable && record.near_misses.count > 0 => Self::Unread,
+            _ if !record.usable => Self::Nothing,
+            Source::Screen | Source::Scrollback | Source::Llm => Self::Screen,
+            _ => Self::Events,
+        };
+        runtime.sources.iter().map(of_source).max().unwrap_or(Self::Nothing)
+    }
+}
+
 /// Messages that wait for a runtime.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MailRow {
@@ -470,18 +483,8 @@ fn runtime_row(engine: &Engine, runtime: &Runtime) -> RuntimeRow {
         mail: mail_row(engine, &runtime.id),
         busy: engine.state().mail.busy.get(&runtime.id).cloned(),
         details: runtime.details.clone(),
-        heard: heard(runtime),
+        heard: Heard::of(runtime),
     }
-}
-
-fn heard(runtime: &Runtime) -> Heard {
-    let of_source = |(source, record): (&Source, &SourceRecord)| match source {
-        _ if !record.usable && record.near_misses.count > 0 => Heard::Unread,
-        _ if !record.usable => Heard::Nothing,
-        Source::Screen | Source::Scrollback | Source::Llm => Heard::Screen,
-        _ => Heard::Events,
-    };
-    runtime.sources.iter().map(of_source).max().unwrap_or(Heard::Nothing)
 }
 
 fn mail_row(engine: &Engine, runtime: &RuntimeId) -> Option<MailRow> {

@@ -67,7 +67,7 @@ pub struct Runtime {
     /// The state as shown.
     pub verdict: Verdict,
     /// What is shown beside it.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Details::is_empty")]
     pub details: Details,
     /// Grows by one whenever the verdict changes.
     pub state_version: u64,

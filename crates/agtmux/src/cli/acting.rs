@@ -23,7 +23,7 @@ pub(super) enum Acted<T> {
     /// The daemon's answer.
     Answered(T),
     /// It was done, as the log tells. The answer was lost with the daemon.
-    Found(AuditItem),
+    Found(Box<AuditItem>),
 }
 
 /// An id for an action.
@@ -50,7 +50,7 @@ pub(super) async fn act<T: DeserializeOwned>(
     loop {
         let found = client.get::<AuditItem>(&format!("/v1/actions/{action}")).await;
         match found {
-            Ok(item) => return concluded(item, &lost).map(Acted::Found),
+            Ok(item) => return concluded(item, &lost).map(|item| Acted::Found(Box::new(item))),
             Err(error) if error.code == ErrorCode::RefNotFound => return Err(concluded_unbegun(&lost, action)),
             Err(_) if began.elapsed() < PATIENCE => sleep(PAUSE).await,
             Err(_) => return Err(unknown(action, &lost)),

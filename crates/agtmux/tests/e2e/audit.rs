@@ -104,6 +104,7 @@ fn request_for(action: &str) -> (Value, bool) {
         "approve" | "deny" => (json!({}), false),
         // Nor does it have a composer.
         "send" => (json!({ "text": "hello" }), false),
+        "clear-draft" => (json!({}), false),
         "adopt" => (json!({ "name": "api" }), true),
         // No agent is named, and none has ended.
         "spawn" | "resume" => (json!({}), false),

@@ -7,6 +7,7 @@ use crate::event::{Ending, Event, Fact, Health, Place, TargetKind};
 use crate::id::{PaneKey, RuntimeId, ServerId, TargetName};
 use crate::intent;
 use crate::ordering::Admission;
+use crate::query::Heard;
 use crate::runtime::{Conversation, Found, Runtime, Surroundings};
 use crate::signal::SignalEvent;
 use crate::time::Timestamp;
@@ -256,7 +257,11 @@ impl Engine {
         let Some(runtime) = self.state.topology.runtimes.get_mut(id) else {
             return Disposition::Unbound { why: "unknown runtime".to_owned() };
         };
+        let before = Heard::of(runtime);
         let admission = runtime.hear(signal, seq, at, &self.state.policy);
+        if Heard::of(runtime) != before {
+            applied.changed.insert(runtime.pane.clone());
+        }
         let runtime = id.clone();
         match admission {
             Admission::New(_) | Admission::Late(_) => {

@@ -310,8 +310,7 @@ fn details_are_looked_at_seldom() {
     assert_eq!(stage.pause(), Some(DETAILS_PAUSE));
     stage.after(DETAILS_PAUSE / 2);
     stage.paint(&paint);
-    stage.after(DETAILS_PAUSE / 2);
-    assert_eq!(stage.look_after(REST, Outcome::Same), [(0, Look::Capture)]);
+    assert_eq!(stage.look_after(DETAILS_PAUSE / 2, Outcome::Same), [(0, Look::Capture)]);
     assert_eq!(stage.pause(), None);
     // Nobody tells the state any more: then it is looked at as any other.
     stage.known.clear();
