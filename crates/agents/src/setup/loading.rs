@@ -33,7 +33,8 @@ mod tests {
     #[test]
     fn a_session_has_the_hooks_that_it_could_read() {
         let (early, late) = (STARTED - 60_000, STARTED + 60_000);
-        let cases: [(&str, Agent, bool, &[u64], Option<bool>); 9] = [
+        type Case<'a> = (&'a str, Agent, bool, &'a [u64], Option<bool>);
+        let cases: [Case<'_>; 9] = [
             ("one was heard", Agent::Codex, true, &[late], Some(true)),
             ("there are none", Agent::Codex, false, &[], None),
             ("they were there first", Agent::Codex, false, &[early], None),

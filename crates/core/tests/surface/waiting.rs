@@ -3,7 +3,7 @@
 use agtmux_core::command::RefusalCode;
 use agtmux_core::event::Fact;
 use agtmux_core::id::{RuntimeId, TargetName};
-use agtmux_core::mail::{DeliveryId, Hindrance, Letter, Limits, MailFact, MailId, Mode, NewLetter, Party};
+use agtmux_core::mail::{DeliveryId, Entry, Hindrance, Letter, Limits, MailFact, MailId, Mode, NewLetter, Party};
 use agtmux_core::policy::Policy;
 use agtmux_core::signal::{Outcome, Signal};
 use agtmux_core::time::Span;
@@ -25,8 +25,12 @@ fn due(world: &World) -> Vec<String> {
     world.engine.mail_due(10).into_iter().flat_map(|due| due.letters).map(|id| id.to_string()).collect()
 }
 
+fn entry<'a>(world: &'a World, id: &str) -> &'a Entry {
+    world.engine.state().mail.get(&MailId::parse(id).unwrap()).unwrap()
+}
+
 fn because(world: &World, id: &str) -> Option<String> {
-    world.engine.mail_because(world.engine.state().mail.get(&MailId::parse(id).unwrap()).unwrap())
+    world.engine.mail_because(entry(world, id))
 }
 
 /// Messages of each mode, for an agent.
