@@ -34,7 +34,7 @@ pub struct EventsQuery {
     limit: Option<u32>,
     /// Only events of this runtime; a reference.
     runtime: Option<String>,
-    /// Whether ticks are shown, by which time passes; yes unless `false`.
+    /// Whether all ticks are shown, by which time passes. With `false`, only those by which a message took a step.
     ticks: Option<bool>,
 }
 
@@ -44,9 +44,15 @@ pub async fn list(State(api): State<Api>, Params(query): Params<EventsQuery>) ->
         Some(reference) => Some(runtime_of(&api, reference).await?),
         None => None,
     };
-    let filter = EventFilter { runtime, no_ticks: query.ticks == Some(false), ..EventFilter::default() };
-    let log = api.handle.log().clone();
     let after = query.after;
+    let ticks = if query.ticks == Some(false) {
+        let steps = api.handle.read(move |world| world.engine.state().mail.steps_after(after.unwrap_or(0))).await?;
+        Some(steps.iter().map(|step| step.step.seq).collect())
+    } else {
+        None
+    };
+    let filter = EventFilter { runtime, ticks, ..EventFilter::default() };
+    let log = api.handle.log().clone();
     let reading = tokio::task::spawn_blocking(move || {
         let events = match after {
             Some(after) => log.events_after(after, limit + 1, &filter)?,

@@ -29,7 +29,7 @@ pub struct EventsArgs {
     /// Show who did what to which agent, and what was refused, instead of the log
     #[arg(long, conflicts_with_all = ["after", "runtime", "follow"])]
     audit: bool,
-    /// Show also that time passed, which is an event when something was due then
+    /// Show every tick; without it only those by which a message took a step
     #[arg(long, conflicts_with = "audit")]
     ticks: bool,
     /// Go on with new ones as they come

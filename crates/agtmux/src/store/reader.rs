@@ -1,6 +1,6 @@
 //! Queries, on connections of their own: a slow reader never holds up the writer, nor the other way round.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -36,8 +36,8 @@ pub struct EventFilter {
     pub runtime: Option<RuntimeId>,
     /// Only these types, by the name they have in the log; empty for all.
     pub types: Vec<String>,
-    /// Whether ticks are left out.
-    pub no_ticks: bool,
+    /// Of the ticks only those at these places in the log; none for all ticks.
+    pub ticks: Option<BTreeSet<u64>>,
     /// Whether raw payloads that are still kept come along.
     pub payloads: bool,
 }
@@ -104,8 +104,9 @@ impl Reader {
             sql += " AND events.event_type IN (SELECT value FROM json_each(?))";
             values.push(Value::from(serde_json::Value::from(filter.types.as_slice()).to_string()));
         }
-        if filter.no_ticks {
-            sql += " AND events.event_type != 'tick'";
+        if let Some(ticks) = &filter.ticks {
+            sql += " AND (events.event_type != 'tick' OR events.seq IN (SELECT value FROM json_each(?)))";
+            values.push(Value::from(serde_json::Value::from_iter(ticks.iter().copied()).to_string()));
         }
         sql = sql + " ORDER BY events.seq " + order + " LIMIT ?";
         values.push(Value::from(i64::try_from(limit).unwrap_or(i64::MAX)));

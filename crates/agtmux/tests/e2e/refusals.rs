@@ -21,8 +21,11 @@ fn commands_that_are_refused_say_why_and_what_to_do() {
     let environment = TestEnvironment::with_tmux();
     environment.start_daemon();
     let agent = environment.agent("claude");
-    environment.agent("codex");
+    let other = environment.agent("codex");
     agent.signal("running").ok();
+    for agent in [&agent, &other] {
+        environment.wait_for_pane(&agent.pane, "what runs in the pane to be read", |pane| pane["command"].is_string());
+    }
     let before = environment.agtmux(&["list", "panes", "--json"]).ok().json()["items"].clone();
     let mut text = String::new();
     for arguments in [
