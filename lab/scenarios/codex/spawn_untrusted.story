@@ -1,4 +1,5 @@
 # A folder that is not trusted yet: the dialog is told and never answered. Once a person has, the agent is sent to by its name.
+shell mkdir -p ../new/.codex && echo 'approval_policy = "on-request"' > ../new/.codex/config.toml
 spawn in ../new say:hello refused E_BLOCKED
 screen Trust this folder
 expect waiting_input
