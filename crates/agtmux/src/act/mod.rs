@@ -106,8 +106,7 @@ impl Hands {
         self.handle.prepare(Wish { action, verb, reference, conditions, at }, actor).await
     }
 
-    /// The id that whoever asks has chosen for an action, or a fresh one. An id that was used is refused: what was asked for under it
-    /// is never done twice.
+    /// The id that the client chose for an action, or a fresh one. A used id is refused, so a retry never acts twice.
     async fn chosen(&self, id: Option<&str>) -> Result<ActionId, CommandError> {
         let Some(id) = id else { return Ok(new_action()) };
         let is_plain = |rest: &str| rest.bytes().all(|b| b.is_ascii_digit() || b.is_ascii_lowercase());

@@ -152,7 +152,7 @@ impl Order {
             open::let_go(&plain, opened.pane, STEP_DEADLINE).await.ok();
         }
         if let Some(runtime) = &settled.runtime {
-            // It is read from its environment too. Whoever gets the answer may use it at once.
+            // The daemon also reads this from the agent's environment, but later: the client may use the reference at once.
             let command = Command::Session { runtime: runtime.clone(), session: self.word.clone() };
             hands.handle.request(command).await.ok();
         }

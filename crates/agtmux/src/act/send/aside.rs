@@ -1,9 +1,10 @@
 //! A person's text in the composer makes room for a message, and comes back.
 //!
 //! Where the agent keeps it itself (a stash), nothing can be lost. Elsewhere it is read off the screen, written to the disk and only
-//! then cleared; it is typed again once the message is in, also by the next daemon should this one die meanwhile. What the screen
-//! does not show exactly, several lines or a fold, the wrapper may know: it has seen every key since the composer was empty. It is
-//! cleared by as many backspaces then. What nobody knows exactly is never touched: the message waits, and it is said so.
+//! then cleared; it is typed again once the message is in, also by the next daemon should this one die meanwhile. The
+//! screen does not show several lines or a fold exactly. The wrapper may know such a text, since it has seen every key since the
+//! composer was empty; it then clears it by as many backspaces. A text that neither knows exactly is never touched: the message
+//! waits, and the sender is told why.
 //!
 //! Whoever comes back that very moment may send it, or write on. So the screen is looked at once more, and the keys that clear are
 //! pressed all at once and only if nobody has typed since before that look: tmux compares that itself, or the wrapper does.
@@ -135,7 +136,7 @@ impl Desk {
         emptied
     }
 
-    /// Notes what is in the way, and why it cannot make room for good, if that is so. Whoever types finds it there.
+    /// Logs the draft that is in the way, and why it can never make room if it cannot.
     async fn is_in_the_way(&self, manners: &Manners, draft: &str, stuck: Option<String>) -> Result<(), CommandError> {
         let (delivery, digest) = (manners.delivery.clone(), Draft::digest_of(draft));
         let seen = MailFact::InTheWay { delivery, digest, again: manners.again, stuck };

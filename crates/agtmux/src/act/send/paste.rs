@@ -74,7 +74,7 @@ impl Desk {
         }
     }
 
-    /// What keeps a message from being pasted right now, such as somebody who types. It is waited for before the message is started.
+    /// What keeps a message from being pasted right now, such as somebody who types. The delivery waits for it to end before it starts.
     async fn is_typed_into(&self) -> Result<Option<Mismatch>, CommandError> {
         if self.delivery.is_none() {
             return Ok(None);
