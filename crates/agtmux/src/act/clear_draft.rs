@@ -1,7 +1,7 @@
 //! `sm clear-draft`: a person's text in a composer is kept in a file and cleared, so that mail can be delivered.
 //!
-//! It is for texts that nobody can put back exactly. The file is written first. What is cleared is looked at after every step, and nothing
-//! is pressed while somebody types there.
+//! It is for texts that nobody can put back exactly. The file is written first, and the composer is read again after every step. A key of
+//! a person ends it: what they type is in no file, so it must not be cleared.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::Write;
@@ -26,7 +26,7 @@ use super::look::Eye;
 use super::{Done, Hands, Shim};
 use crate::error::CommandError;
 
-/// How long somebody who types is waited for, and how long they must have been quiet.
+/// How long nobody must have typed, and how long that may take to come about.
 const QUIET: Duration = Duration::from_secs(2);
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -53,18 +53,20 @@ async fn clear(hands: Hands, snapshot: Snapshot) -> Result<Done<ClearedDraft>, C
     let Mark { plain, guard } = mark(&hands, &snapshot).await?;
     let guard = Guard { out_of_mode: true, ..guard };
     let eye = Eye::of(&plain, &guard, &aimed, &hands.manifests);
+    let guard = quiet(&eye, guard).await?;
     let Some(shown) = draft(&eye).await? else {
         let message = format!("no text is in the composer of {}", aimed.runtime);
         return Err(CommandError::new(ErrorCode::PreconditionFailed, message).hint("nothing was pressed"));
     };
     let (text, exact) = known(&hands, &aimed, &shown).await?;
     let file = keep(&hands, &aimed, &text)?;
+    let is_kept = |error: CommandError| error.hint(format!("the text that was there is kept in {}", file.display()));
     let keys = clearing_keys(&hands, &aimed);
-    press(&eye, &guard, &vec!["Down"; shown.lines().count()]).await?;
+    press(&eye, &guard, &vec!["Down"; shown.lines().count()]).await.map_err(is_kept)?;
     for _ in 0..MOST_LINES {
-        press(&eye, &guard, &keys.iter().map(String::as_str).collect::<Vec<_>>()).await?;
+        press(&eye, &guard, &keys.iter().map(String::as_str).collect::<Vec<_>>()).await.map_err(is_kept)?;
         sleep(DRAWN).await;
-        if draft(&eye).await?.is_none() {
+        if draft(&eye).await.map_err(is_kept)?.is_none() {
             let answer = ClearedDraft {
                 schema_version: SCHEMA_VERSION,
                 action_id: snapshot.action.to_string(),
@@ -140,18 +142,28 @@ fn clearing_keys(hands: &Hands, aimed: &AimedAt) -> Vec<String> {
     line.into_iter().chain(["BSpace".to_owned()]).collect()
 }
 
-/// Presses keys while nobody types.
-async fn press(eye: &Eye, guard: &Guard, keys: &[&str]) -> Result<(), CommandError> {
+/// Waits until nobody has typed for a while. The guard that it gives fails once somebody types again: nothing is pressed after a key
+/// that the text in the file does not hold.
+async fn quiet(eye: &Eye, guard: Guard) -> Result<Guard, CommandError> {
     let started = Instant::now();
     loop {
         let quiet_since = jiff::Timestamp::now().as_second() - i64::try_from(QUIET.as_secs()).unwrap_or(0);
         let guard = Guard { quiet_since: Some(quiet_since), ..guard.clone() };
-        let command = keys.iter().fold(Command::new("send-keys").target(guard.pane), |command, key| command.arg(*key));
-        match guarded(&eye.plain, &guard, &Script::from(&command), &Script::new(), STEP_DEADLINE).await {
-            Ok(Acted::Done(_)) => return Ok(()),
+        match guarded(&eye.plain, &guard, &Script::new(), &Script::new(), STEP_DEADLINE).await {
+            Ok(Acted::Done(_)) => return Ok(guard),
             Ok(Acted::Refused(Mismatch::NotQuiet)) if started.elapsed() < PATIENCE => sleep(QUIET / 8).await,
             Ok(Acted::Refused(mismatch)) => return Err(missed(&mismatch)),
             Err(error) => return Err(act_failed(&error)),
         }
+    }
+}
+
+/// Presses keys, if the guard holds.
+async fn press(eye: &Eye, guard: &Guard, keys: &[&str]) -> Result<(), CommandError> {
+    let command = keys.iter().fold(Command::new("send-keys").target(guard.pane), |command, key| command.arg(*key));
+    match guarded(&eye.plain, guard, &Script::from(&command), &Script::new(), STEP_DEADLINE).await {
+        Ok(Acted::Done(_)) => Ok(()),
+        Ok(Acted::Refused(mismatch)) => Err(missed(&mismatch)),
+        Err(error) => Err(act_failed(&error)),
     }
 }
